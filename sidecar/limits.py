@@ -1,0 +1,91 @@
+"""Every bound the daemon enforces, by name, with its unit last.
+
+A bound that a user can meet is reported with its name's value in the error, so the number
+stands here once and nowhere else.
+"""
+
+from typing import Final
+
+# Numbers that survive a round trip through a JavaScript host.
+INTEGER_MAX: Final = 2**53 - 1
+
+# Time.
+MILLISECONDS_PER_SECOND: Final = 1_000
+MILLISECONDS_PER_MINUTE: Final = 60_000
+MILLISECONDS_PER_HOUR: Final = 3_600_000
+MILLISECONDS_PER_DAY: Final = 86_400_000
+TIME_MIN_MS: Final = 946_684_800_000  # 2000-01-01T00:00:00Z; smaller is usually epoch seconds
+FUTURE_TOLERANCE_MS: Final = MILLISECONDS_PER_DAY
+
+# One memory.
+ID_BYTES_MAX: Final = 256
+CONTENT_BYTES_MAX: Final = 1_048_576
+METADATA_BYTES_MAX: Final = 65_536
+EMBEDDING_DIMENSIONS_MAX: Final = 4_096
+EMBEDDING_MODEL_BYTES_MAX: Final = 256
+MEDIA_REF_BYTES_MAX: Final = 1_024
+REASON_BYTES_MAX: Final = 1_024
+SUPERSEDES_IDS_MAX: Final = 1_000
+
+# One call.
+BODY_BYTES_MAX: Final = 33_554_432
+BATCH_CALLS_MAX: Final = 100
+JSON_DEPTH_MAX: Final = 64
+PUT_MANY_MEMORIES_MAX: Final = 10_000
+GET_MANY_IDS_MAX: Final = 10_000
+LIST_LIMIT_MAX: Final = 1_000
+LIST_LIMIT_DEFAULT: Final = 100
+RECALL_TOP_MAX: Final = 1_000
+RECALL_TOP_DEFAULT: Final = 20
+RECALL_QUERY_BYTES_MAX: Final = 65_536
+RESTORE_IDS_MAX: Final = 100_000
+REPORT_DECISIONS_DEFAULT: Final = 100
+REPORT_DECISIONS_MAX: Final = 10_000
+REPORT_NAMED_MAX: Final = 100  # ids named in a list of skipped, unscored or protected memories
+
+# The socket.
+SOCKET_PATH_BYTES_MAX: Final = 107
+CONNECTIONS_MAX: Final = 1_024
+CALLS_IN_FLIGHT_MAX: Final = 256
+HEADER_DEADLINE_SECONDS: Final = 10.0
+BODY_DEADLINE_SECONDS: Final = 30.0
+KEEP_ALIVE_SECONDS: Final = 75.0
+CALL_DEADLINE_SECONDS: Final = 60.0
+RUN_DEADLINE_SECONDS: Final = 600.0
+DRAIN_SECONDS: Final = 20.0
+
+# Namespaces.
+NAMESPACE_NAME_BYTES_MAX: Final = 64
+NAMESPACES_OPEN_MAX: Final = 64
+NAMESPACE_IDLE_SECONDS: Final = 600.0
+WRITE_QUEUE_JOBS_MAX: Final = 1_024
+WRITE_GROUP_JOBS_MAX: Final = 64
+
+# Runs.
+MOVES_PER_TRANSACTION_MAX: Final = 250
+RUN_QUEUE_MAX: Final = 16
+PLANS_KEPT_MAX: Final = 8
+PLAN_LIFETIME_MS: Final = 15 * MILLISECONDS_PER_MINUTE
+SWEEP_DEBOUNCE_SECONDS: Final = 0.25
+SWEEP_TIMER_SECONDS: Final = 1_800.0
+BACKOFF_FIRST_MS: Final = 30 * MILLISECONDS_PER_MINUTE
+BACKOFF_MAX_MS: Final = MILLISECONDS_PER_DAY
+BRAKE_WINDOW_MS: Final = MILLISECONDS_PER_DAY
+BRAKE_MEMORIES_MIN: Final = 10  # the brake always lets this many go
+BRAKE_STORE_MEMORIES_MIN: Final = 100  # below this many memories the brake is off
+TOUCH_FLUSH_SECONDS: Final = 5.0
+TOUCHES_PENDING_MAX: Final = 100_000
+TOUCHED_BY_TOP: Final = 3
+THAWS_PER_RECALL_MAX: Final = 3
+
+# Files.
+SEGMENT_BYTES_MAX: Final = 8 * 1_048_576
+FRAME_MEMORIES_MAX: Final = 1_000
+SEGMENT_DEAD_SHARE_MAX: Final = 0.3
+ENCODE_IN_PROCESS_MEMORIES_MAX: Final = 500  # more are encoded in a process of their own
+RESERVE_BYTES: Final = 16 * 1_048_576
+VACUUM_GAIN_SHARE_MIN: Final = 0.05  # give space back when a run freed this share of hot.db
+SQLITE_PAGE_BYTES: Final = 8_192
+GIGABYTE_BYTES: Final = 1_000_000_000
+IMPORT_LINE_BYTES_MAX: Final = 4 * 1_048_576
+SEGMENTS_SMALL_MAX: Final = 16
