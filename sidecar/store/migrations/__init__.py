@@ -1,0 +1,1 @@
+"""The numbered SQL migrations of a namespace."""

@@ -1,0 +1,171 @@
+"""One row of `memories`, as Python sees it, and how it is read and written."""
+
+from typing import Any, Final
+
+import msgspec
+
+from sidecar.limits import MILLISECONDS_PER_DAY
+from sidecar.model import HOT
+from sidecar.store.sqlite.typed import Connection
+
+ROW_BYTES: Final = 460  # scalars, its share of the indexes, and of the event that made it
+TEXT_INDEX_SHARE: Final = 0.6  # the text index, per byte of text
+COLD_TEXT_SHARE: Final = 0.5  # what zstd leaves of a line of text, before it is known
+FLOAT32_BYTES: Final = 4
+VECTOR_PAGE_SHARE: Final = 1.05  # vectors do not fill database pages to the end
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """Every column of one memory. Codes are positions in the tuples of model.py."""
+
+    rid: int
+    id: str
+    tier: int
+    status: int
+    status_reason: str | None
+    status_at: int | None
+    memory_type: int
+    importance: float | None
+    estimate: float
+    estimator: str
+    fade_factor: float
+    created_at: int
+    updated_at: int
+    last_recalled_at: int | None
+    valid_from: int | None
+    expires_at: int | None
+    held_until: int | None
+    recall_count: int
+    use_count: int
+    regret_count: int
+    success_count: int
+    failure_count: int
+    usefulness_score: float
+    last_useful_at: int | None
+    superseded_by: str | None
+    pinned: int
+    evergreen: int
+    media_ref: str | None
+    embedding_model: str | None
+    embedding_dimensions: int | None
+    revision: int
+    change_counter: int
+    content_hash: bytes
+    text_bytes: int
+    bytes: int
+    segment: str | None
+    frame: int | None
+    line: int | None
+    forgotten_at: int | None
+    restored_at: int | None
+    moved_run: str | None
+    moved_reason: int | None
+    tier_left: int | None
+
+    @property
+    def value(self) -> float:
+        """The importance that scores use: the host's, else the estimate."""
+        return self.estimate if self.importance is None else self.importance
+
+    def expired(self, now: int) -> bool:
+        """Whether the memory's time is over. Computed, never stored."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def in_grace(self, now: int, grace_days: float) -> bool:
+        """Whether the memory was restored less than the grace ago."""
+        since = self.restored_at
+        return since is not None and now - since < grace_days * MILLISECONDS_PER_DAY
+
+
+COLUMNS: Final = tuple(spec.name for spec in msgspec.structs.fields(Row))
+_SELECT: Final = f"SELECT {', '.join(COLUMNS)} FROM memories"
+_INSERT: Final = (
+    f"INSERT INTO memories ({', '.join(COLUMNS[1:])}) "
+    f"VALUES ({', '.join(f':{name}' for name in COLUMNS[1:])})"
+)
+_UPDATE: Final = (
+    f"UPDATE memories SET {', '.join(f'{name} = :{name}' for name in COLUMNS[1:])} WHERE rid = :rid"
+)
+
+# Where a memory lies and how it got there: no part of what is believed of it.
+PLACEMENT: Final = frozenset(
+    {
+        "rid",
+        "tier",
+        "bytes",
+        "text_bytes",
+        "segment",
+        "frame",
+        "line",
+        "moved_run",
+        "moved_reason",
+        "tier_left",
+        "change_counter",
+    }
+)
+# The columns whose change is content or belief, so that it raises the revision.
+BELIEF: Final = frozenset(
+    {
+        "status",
+        "status_reason",
+        "memory_type",
+        "importance",
+        "created_at",
+        "valid_from",
+        "expires_at",
+        "superseded_by",
+        "media_ref",
+        "embedding_model",
+        "embedding_dimensions",
+        "content_hash",
+    }
+)
+
+
+def from_values(values: tuple[Any, ...]) -> Row:
+    """A row from the values of `SELECT` in column order."""
+    return Row(**dict(zip(COLUMNS, values, strict=True)))
+
+
+def by_id(connection: Connection, memory_id: str) -> Row | None:
+    """The row with this id, in any tier."""
+    found = connection.execute(f"{_SELECT} WHERE id = ?", (memory_id,)).fetchall()
+    return from_values(found[0]) if found else None
+
+
+def by_rid(connection: Connection, rid: int) -> Row | None:
+    """The row with this row number, in any tier."""
+    found = connection.execute(f"{_SELECT} WHERE rid = ?", (rid,)).fetchall()
+    return from_values(found[0]) if found else None
+
+
+def select(connection: Connection, where: str, bindings: tuple[Any, ...]) -> list[Row]:
+    """All rows of a condition."""
+    return [from_values(values) for values in connection.execute(f"{_SELECT} {where}", bindings)]
+
+
+def insert(connection: Connection, row: Row) -> None:
+    """Add the row and give it its row number."""
+    connection.execute(_INSERT, msgspec.structs.asdict(row))
+    row.rid = connection.last_insert_rowid()
+
+
+def update(connection: Connection, row: Row) -> None:
+    """Write every column of the row."""
+    connection.execute(_UPDATE, msgspec.structs.asdict(row))
+
+
+def scalars(row: Row) -> dict[str, Any]:
+    """Every scalar column by name, as values that JSON can hold."""
+    values = msgspec.structs.asdict(row)
+    values["content_hash"] = row.content_hash.hex()
+    return values
+
+
+def bytes_in_tier(tier: int, text_bytes: int, dimensions: int | None) -> int:
+    """What a memory is expected to take on disk in a tier: row, text, index share, vector."""
+    vector = FLOAT32_BYTES * (dimensions or 0)
+    if tier == HOT:
+        text = text_bytes + round(text_bytes * TEXT_INDEX_SHARE)
+        return ROW_BYTES + text + round(vector * VECTOR_PAGE_SHARE)
+    return ROW_BYTES + round(text_bytes * COLD_TEXT_SHARE) + vector

@@ -1,0 +1,1 @@
+"""The embedded database of one namespace: connections, the writer thread, rows."""

@@ -1,0 +1,258 @@
+"""The durable state of one namespace: opening, reading, and what start-up may repair.
+
+Start-up deletes only unfinished temporary files and files named by a committed unlink intent.
+A sealed segment that the database does not know is kept and reported; memories in it that live
+nowhere else are adopted.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from sidecar.errors import Corrupt, ForgetdError, ReadOnly
+from sidecar.estimate import Estimator
+from sidecar.model import COLD, FORGOTTEN
+from sidecar.store import adopt, events, rows
+from sidecar.store.columns import Columns
+from sidecar.store.commits import CommitFile, read_counts
+from sidecar.store.media import media_size
+from sidecar.store.payload import Payload
+from sidecar.store.records import Records
+from sidecar.store.rows import Row
+from sidecar.store.segment_files import SegmentFiles
+from sidecar.store.segments import is_segment, is_temporary
+from sidecar.store.space import bytes_on_disk, checkpoint
+from sidecar.store.sqlite.connection import Readers, open_writer, translated
+from sidecar.store.sqlite.migrate import migrate
+from sidecar.store.sqlite.source import PayloadDamaged, read_payload
+from sidecar.store.sqlite.typed import Connection
+from sidecar.store.sqlite.writer import Transaction, Writer
+
+FOLDERS: Final = ("cold", "forgotten", "media", "media/.trash")
+PAYLOAD_READ_TRIES: Final = 3  # a row may move between reading it and reading its segment
+WAL_PAGES_MAX: Final = 2_000  # about 16 MiB; then a checkpoint runs on a connection of its own
+
+
+class NamespaceLocked(ForgetdError):
+    """Another process has this namespace open."""
+
+    exit_code = 75
+    default_message = "Another process has this namespace open"
+
+
+@dataclass(slots=True)
+class Findings:
+    """What opening noticed, for an operator."""
+
+    read_only: str | None = None
+    unknown_segments: list[str] = field(default_factory=list[str])
+    damaged_segments: list[str] = field(default_factory=list[str])
+    missing_segments: list[str] = field(default_factory=list[str])
+    adopted: int = 0
+    corrupt_ids: set[str] = field(default_factory=set[str])
+
+
+class Store:
+    """One open namespace directory. Opened once; every other opener is refused by its lock."""
+
+    def __init__(
+        self, directory: Path, estimator: Estimator, on_commit: Callable[[], None], now: int
+    ) -> None:
+        """Open, or create where `hot.db` is absent. Raises NamespaceLocked, Corrupt."""
+        self.directory = directory
+        for folder in FOLDERS:
+            (directory / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock_descriptor = lock_directory(directory)
+        self.files = SegmentFiles(directory)
+        self.findings = Findings()
+        self.columns = Columns()
+        created = not (directory / "hot.db").exists()
+        try:
+            self._open_database(estimator, on_commit, created, now)
+        except BaseException:
+            os.close(self._lock_descriptor)
+            raise
+
+    def _open_database(
+        self, estimator: Estimator, on_commit: Callable[[], None], created: bool, now: int
+    ) -> None:
+        previous = os.umask(0o077)
+        try:
+            connection = _opened(self.directory / "hot.db", self.directory / "backups")
+        finally:
+            os.umask(previous)
+        stored = read_counts(self.directory / "commits")
+        (commits,) = connection.execute("SELECT value FROM meta WHERE key = 'commits'").fetchall()[
+            0
+        ]
+        if stored is not None and commits < stored.commits:
+            self.findings.read_only = (
+                f"the database has {commits} commits, {stored.commits} were acknowledged: "
+                "the last ones are lost; stop the daemon, restore a backup, or run "
+                "forgetd doctor --accept"
+            )
+        else:
+            self._tidy(connection, now)
+        self._list_missing(connection)
+        self.columns.load(connection)
+        self.readers = Readers(self.directory / "hot.db")
+        self.commit_file = CommitFile(self.directory / "commits")
+        self.writer = Writer(connection, self.columns, self.commit_file, on_commit)
+        if self.findings.read_only:
+            self.writer.latched = ReadOnly(
+                "The namespace lost commits and is read-only",
+                remedy="stop the daemon and run: forgetd doctor",
+            )
+        self.records = Records(self.directory, self.files, estimator, _dimensions(connection))
+        if created:
+            self.writer.call(
+                lambda tx: events.append(tx.connection, now, "namespace.created", None, {})
+            )
+        if not self.findings.read_only:
+            self.refresh_media()
+
+    def _tidy(self, connection: Connection, now: int) -> None:
+        for tier in (COLD, FORGOTTEN):
+            for entry in self.files.folder(tier).iterdir():
+                if is_temporary(entry.name):
+                    entry.unlink()
+        finish_unlinks(connection, self.files)
+        unknown = unknown_segments(connection, self.files)
+        found = adopt.adopt(connection, self.files, unknown, now)
+        self.findings.adopted = found.memories
+        self.findings.damaged_segments = found.damaged
+        self.findings.unknown_segments = [
+            name for _, name in unknown_segments(connection, self.files)
+        ]
+
+    def _list_missing(self, connection: Connection) -> None:
+        known = connection.execute("SELECT name, tier FROM segments").fetchall()
+        self.findings.missing_segments = [
+            name for name, tier in known if not self.files.path(tier, name).exists()
+        ]
+
+    def payload(self, connection: Connection, row: Row) -> Payload:
+        """The payload of a row, compared with its hash. Raises Corrupt, which names the id."""
+        for attempt in range(PAYLOAD_READ_TRIES):
+            try:
+                return read_payload(connection, self.files, row)
+            except PayloadDamaged as damage:
+                current = rows.by_rid(connection, row.rid)
+                place = current and (current.tier, current.segment, current.content_hash)
+                unmoved = place == (row.tier, row.segment, row.content_hash)
+                if unmoved or current is None or attempt == PAYLOAD_READ_TRIES - 1:
+                    raise Corrupt(
+                        f"A memory is damaged: {damage.reason.split(':')[0]}",
+                        id=row.id,
+                        remedy="stop the daemon and run: forgetd doctor",
+                    ) from damage
+                row = current
+        raise AssertionError("unreachable")
+
+    def meta(self, key: str) -> Any:
+        """A value of the meta table, or None."""
+        with self.readers.borrow() as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
+        return found[0][0] if found else None
+
+    def bytes_on_disk(self) -> int:
+        """Every byte of the database, its log and the segments."""
+        return bytes_on_disk(self.directory, self.files)
+
+    def remove_unneeded_segments(self) -> int:
+        """Unlink the segments whose last memory has left; answers how many."""
+        return self.writer.call(lambda tx: finish_unlinks(tx.connection, self.files))
+
+    def refresh_media(self) -> None:
+        """Look at the size of every file that a memory names."""
+
+        def work(tx: Transaction) -> None:
+            for ref, size in tx.connection.execute("SELECT ref, bytes FROM media").fetchall():
+                found = media_size(self.directory / "media", ref)
+                if found != size:
+                    tx.connection.execute("UPDATE media SET bytes = ? WHERE ref = ?", (found, ref))
+                    tx.after_commit.append(
+                        lambda columns, ref=ref, found=found: columns.media_size(ref, found)
+                    )
+
+        with self.readers.borrow() as connection:
+            if connection.execute("SELECT 1 FROM media LIMIT 1").fetchall():
+                self.writer.call(work)
+
+    def checkpoint_if_long(self) -> None:
+        """Move a long WAL into the database on a reader's connection, beside the writes."""
+        wal = self.directory / "hot.db-wal"
+        if wal.exists() and wal.stat().st_size > WAL_PAGES_MAX * 8192:
+            with self.readers.borrow() as connection:
+                connection.execute("PRAGMA query_only = OFF")
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                connection.execute("PRAGMA query_only = ON")
+
+    def close(self) -> None:
+        """Finish queued writes, checkpoint, close. The directory can then be copied."""
+        if self.writer.latched is None:
+            checkpoint(self.writer, truncate=True)
+        self.writer.close()
+        self.readers.close()
+        self.files.close()
+        with translated():
+            self.writer.connection.close()
+        self.commit_file.close()
+        os.close(self._lock_descriptor)
+
+
+def lock_directory(directory: Path) -> int:
+    """Take the namespace's lock and return its descriptor. Raises NamespaceLocked."""
+    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise NamespaceLocked(remedy="stop the other forgetd, or wait for its end") from None
+    return descriptor
+
+
+def unknown_segments(connection: Connection, files: SegmentFiles) -> list[tuple[int, str]]:
+    """(tier, name) of each sealed segment on disk that the database does not know."""
+    known = {name for (name,) in connection.execute("SELECT name FROM segments")}
+    return [
+        (tier, entry.name)
+        for tier in (COLD, FORGOTTEN)
+        for entry in sorted(files.folder(tier).iterdir())
+        if is_segment(entry.name) and entry.name not in known
+    ]
+
+
+def finish_unlinks(connection: Connection, files: SegmentFiles) -> int:
+    """Remove the files of committed unlink intents. The intents are cleared once they are gone."""
+    intents = connection.execute("SELECT name, tier FROM unlink_intents").fetchall()
+    for name, tier in intents:
+        files.drop(tier, name)
+        files.path(tier, name).unlink(missing_ok=True)
+    if intents:
+        connection.execute("DELETE FROM unlink_intents")
+    return len(intents)
+
+
+def _opened(database: Path, backups: Path) -> Connection:
+    with translated():
+        connection = open_writer(database)
+        try:
+            migrate(connection, backups)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _dimensions(connection: Connection) -> dict[str | None, int]:
+    query = (
+        "SELECT DISTINCT embedding_model, embedding_dimensions FROM memories"
+        " WHERE embedding_dimensions IS NOT NULL"
+    )
+    return dict(connection.execute(query))
