@@ -1,0 +1,1 @@
+"""Carrying out a plan, step by step, so that a kill at any byte loses nothing."""

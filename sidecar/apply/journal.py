@@ -1,0 +1,272 @@
+"""The journal of runs: the full decision list is committed before the first move.
+
+A run's decisions lie in chunks, each the work of one transaction, in row order. The moving
+transaction writes the chunk's outcomes, so a start after a kill knows exactly what is left.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.limits import MOVES_PER_TRANSACTION_MAX
+from sidecar.model import COLD, FORGOTTEN, HOT, TIERS
+from sidecar.plan.plan import ACTIONS, FORGET, REASONS, SPILL, Plan
+from sidecar.reports import Decision, RunSummary, ScoreParts
+from sidecar.store.sqlite.typed import Connection
+from sidecar.store.sqlite.writer import Transaction
+
+RunKind = Literal["sweep", "spill", "forget", "restore", "undo"]
+Decisions = NDArray[Any]
+
+# What became of a decision. Append only: journals hold the numbers.
+OUTCOMES: Final = (
+    "moved",
+    "changed",
+    "pinned",
+    "held",
+    "evergreen",
+    "head",
+    "newborn",
+    "restored",
+    "unscored",
+    "braked",
+    "corrupt",
+    "gone",
+    "oversized",
+    "disk_full",
+)
+OUTCOME_CODE: Final = {name: code for code, name in enumerate(OUTCOMES)}
+MOVED: Final = 0
+DECISION: Final = np.dtype(
+    [
+        ("rid", "<i8"),
+        ("counter", "<i8"),
+        ("rank", "<i4"),
+        ("action", "u1"),
+        ("reason", "u1"),
+        ("from_tier", "u1"),
+        ("to_tier", "u1"),
+        ("score", "<f8"),
+        ("strength", "<f8"),
+        ("value", "<f8"),
+        ("retention", "<f8"),
+        ("recency", "<f8"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeader:
+    """What a run is, apart from its decisions. Times are milliseconds."""
+
+    run_id: str
+    kind: RunKind
+    trigger: str
+    planned_at: int
+    started_at: int
+    settings: dict[str, Any]
+    plan_id: str | None = None
+    policy: str | None = None
+    policy_version: str | None = None
+    undoes: str | None = None
+
+
+def decisions_of(plan: Plan) -> Decisions:
+    """A plan's decisions, packed; in plan order."""
+    packed = np.zeros(len(plan), DECISION)
+    packed["rid"] = plan.rid
+    packed["counter"] = plan.change_counter
+    packed["rank"] = np.arange(len(plan), dtype=np.int32)
+    packed["action"] = plan.action
+    packed["reason"] = plan.reason
+    packed["from_tier"] = plan.from_tier
+    packed["to_tier"] = np.where(plan.action == SPILL, COLD, FORGOTTEN)
+    for name in ("score", "strength", "value", "retention", "recency"):
+        packed[name] = getattr(plan, name)
+    return packed
+
+
+def begin(tx: Transaction, header: RunHeader, decisions: Decisions) -> None:
+    """Write the run and its whole list. After this commit the run will be finished."""
+    tx.connection.execute(
+        "INSERT INTO runs (run_id, kind, trigger, state, plan_id, planned_at, started_at, policy,"
+        " policy_version, settings, decisions, undoes)"
+        " VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            header.run_id,
+            header.kind,
+            header.trigger,
+            header.plan_id,
+            header.planned_at,
+            header.started_at,
+            header.policy,
+            header.policy_version,
+            msgspec.json.encode(header.settings).decode(),
+            len(decisions),
+            header.undoes,
+        ),
+    )
+    chunks = enumerate(_chunks(decisions))
+    tx.connection.executemany(
+        "INSERT INTO run_chunks (run_id, chunk, decisions) VALUES (?, ?, ?)",
+        [(header.run_id, number, chunk.tobytes()) for number, chunk in chunks],
+    )
+
+
+def _chunks(decisions: Decisions) -> list[Decisions]:
+    """Split by target tier, then in row order, at most a transaction's worth a chunk."""
+    chunks: list[Decisions] = []
+    for tier in (HOT, COLD, FORGOTTEN):
+        group = decisions[decisions["to_tier"] == tier]
+        group = group[np.argsort(group["rid"], kind="stable")]
+        for start in range(0, len(group), MOVES_PER_TRANSACTION_MAX):
+            chunks.append(group[start : start + MOVES_PER_TRANSACTION_MAX])
+    return chunks
+
+
+def pending(connection: Connection, run_id: str) -> list[tuple[int, Decisions]]:
+    """The chunks that have no outcomes yet, in order."""
+    query = (
+        "SELECT chunk, decisions FROM run_chunks WHERE run_id = ? AND outcomes IS NULL"
+        " ORDER BY chunk"
+    )
+    return [
+        (number, np.frombuffer(blob, DECISION))
+        for number, blob in connection.execute(query, (run_id,))
+    ]
+
+
+def record(tx: Transaction, run_id: str, chunk: int, outcomes: NDArray[np.uint8]) -> None:
+    """Write a chunk's outcomes into the transaction that made them true."""
+    tx.connection.execute(
+        "UPDATE run_chunks SET outcomes = ? WHERE run_id = ? AND chunk = ?",
+        (outcomes.tobytes(), run_id, chunk),
+    )
+    moved = int(np.count_nonzero(outcomes == MOVED))
+    tx.connection.execute(
+        "UPDATE runs SET moved = moved + ?, skipped = skipped + ? WHERE run_id = ?",
+        (moved, len(outcomes) - moved, run_id),
+    )
+
+
+def finish(tx: Transaction, run_id: str, at: int, report: bytes) -> None:
+    """Close the run with its report."""
+    tx.connection.execute(
+        "UPDATE runs SET state = 'finished', finished_at = ?, report = ? WHERE run_id = ?",
+        (at, report.decode(), run_id),
+    )
+
+
+def unfinished(connection: Connection) -> list[str]:
+    """The ids of runs that were begun and not finished."""
+    query = "SELECT run_id FROM runs WHERE state = 'running' ORDER BY started_at, run_id"
+    return [run_id for (run_id,) in connection.execute(query)]
+
+
+def header_of(connection: Connection, run_id: str) -> RunHeader | None:
+    """The header of a run of the ledger."""
+    query = (
+        "SELECT run_id, kind, trigger, planned_at, started_at, settings, plan_id, policy,"
+        " policy_version, undoes FROM runs WHERE run_id = ?"
+    )
+    found = connection.execute(query, (run_id,)).fetchall()
+    if not found:
+        return None
+    identity, kind, trigger, planned_at, started_at, settings, *rest = found[0]
+    return RunHeader(
+        identity, kind, trigger, planned_at, started_at, msgspec.json.decode(settings), *rest
+    )
+
+
+def all_decisions(connection: Connection, run_id: str) -> tuple[Decisions, NDArray[np.int16]]:
+    """Every decision of a run in plan order, with its outcome (-1: not tried yet)."""
+    query = "SELECT decisions, outcomes FROM run_chunks WHERE run_id = ? ORDER BY chunk"
+    parts: list[Decisions] = [np.zeros(0, DECISION)]
+    outcomes: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
+    for blob, outcome in connection.execute(query, (run_id,)):
+        chunk = np.frombuffer(blob, DECISION)
+        parts.append(chunk)
+        tried = outcome is not None
+        codes = np.frombuffer(outcome, np.uint8) if tried else np.full(len(chunk), -1)
+        outcomes.append(codes.astype(np.int16))
+    decisions, codes = np.concatenate(parts), np.concatenate(outcomes)
+    order = np.argsort(decisions["rank"], kind="stable")
+    return decisions[order], codes[order]
+
+
+def ids_of(connection: Connection, rids: NDArray[np.int64]) -> list[str]:
+    """The ids of rows, in order; "" where the row is gone for good."""
+    query = "SELECT id FROM memories WHERE rid = ?"
+    ids: list[str] = []
+    for rid in rids.tolist():
+        found = connection.execute(query, (rid,)).fetchall()
+        ids.append(found[0][0] if found else "")
+    return ids
+
+
+def to_wire(
+    decisions: Decisions, ids: list[str], outcomes: NDArray[np.int16] | None
+) -> list[Decision]:
+    """Decisions as they are answered."""
+    tried = outcomes.tolist() if outcomes is not None else [-1] * len(ids)
+    return [
+        Decision(
+            id=memory_id,
+            action=ACTIONS[int(one["action"])],
+            reason=REASONS[int(one["reason"])],
+            from_tier=TIERS[int(one["from_tier"])],
+            score=_number(one["score"]),
+            strength=_number(one["strength"]),
+            parts=_parts(one),
+            outcome=None if outcome < 0 else OUTCOMES[outcome],
+        )
+        for one, memory_id, outcome in zip(decisions, ids, tried, strict=True)
+    ]
+
+
+def _parts(decision: Any) -> ScoreParts | None:
+    if decision["action"] not in (SPILL, FORGET) or np.isnan(decision["score"]):
+        return None
+    return ScoreParts(
+        value=_number(decision["value"]),
+        retention=_number(decision["retention"]),
+        recall_recency=_number(decision["recency"]),
+        status_factor=1 if REASONS[decision["reason"]] in ("superseded", "archived") else 2,
+    )
+
+
+def _number(value: Any) -> float | None:
+    number = float(value)
+    return None if np.isnan(number) else number
+
+
+def summaries(
+    connection: Connection, limit: int, before: tuple[int, str] | None = None
+) -> list[RunSummary]:
+    """Runs of the ledger, newest first, from below (startedAt, runId) on."""
+    at, run_id = before or (2**62, "")
+    query = (
+        "SELECT run_id, kind, trigger, state, planned_at, started_at, finished_at, policy,"
+        " policy_version, decisions, moved, skipped, undone_by, undoes FROM runs"
+        " WHERE (started_at, run_id) < (?, ?) ORDER BY started_at DESC, run_id DESC LIMIT ?"
+    )
+    return [_summary(values) for values in connection.execute(query, (at, run_id, limit))]
+
+
+def summary(connection: Connection, run_id: str) -> RunSummary | None:
+    """One run of the ledger."""
+    query = (
+        "SELECT run_id, kind, trigger, state, planned_at, started_at, finished_at, policy,"
+        " policy_version, decisions, moved, skipped, undone_by, undoes FROM runs"
+        " WHERE run_id = ?"
+    )
+    found = connection.execute(query, (run_id,)).fetchall()
+    return _summary(found[0]) if found else None
+
+
+def _summary(values: tuple[Any, ...]) -> RunSummary:
+    names = RunSummary.__struct_fields__
+    return RunSummary(**dict(zip(names, values, strict=True)))

@@ -1,0 +1,358 @@
+"""Moving memories between tiers as the journal says, one transaction a chunk.
+
+A payload is written to its new place and read back there before the row is pointed at it; only
+then does the same transaction take it out of its old place. A kill at any byte leaves each
+memory whole in one of the two.
+"""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.apply import journal
+from sidecar.apply.batches import Group, Place, groups_of, places_of
+from sidecar.apply.checks import Present, outcome_of, present_rows
+from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader
+from sidecar.apply.lift import believe_again, lift_row
+from sidecar.clock import Clock
+from sidecar.errors import ShuttingDown
+from sidecar.model import FORGOTTEN, HOT
+from sidecar.plan.plan import ACTIONS, CascadeSettings
+from sidecar.store import events, hot_payloads, links, rows
+from sidecar.store.encode import EncodedSegment, EncodeResult
+from sidecar.store.encode_process import NamespaceEncoder
+from sidecar.store.payload import Payload
+from sidecar.store.segments import publish
+from sidecar.store.space import Reserve, is_full
+from sidecar.store.sqlite.source import PayloadDamaged, read_payload
+from sidecar.store.sqlite.writer import Transaction
+from sidecar.store.store import Store
+
+EVENT_KIND: Final = {
+    "spill": "memory.spilled",
+    "forget": "memory.forgotten",
+    "thaw": "memory.thawed",
+    "restore": "memory.restored",
+}
+POLICY_RUNS: Final = frozenset({"sweep", "spill"})
+
+
+class RunStopped(Exception):
+    """The daemon is stopping; the run goes on at the next start."""
+
+
+class Mover:
+    """Carries out the pending chunks of one run. Used once, in a thread of its own."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        header: RunHeader,
+        settings: CascadeSettings,
+        reserve: Reserve,
+        stopping: threading.Event,
+        forgets_allowed: int | None,
+    ) -> None:
+        """`forgets_allowed` is what the brake leaves to this run; None where it is off."""
+        self._store = store
+        self._clock = clock
+        self._header = header
+        self._settings = settings
+        self._reserve = reserve
+        self._stopping = stopping
+        self._forgets_left = forgets_allowed
+        self._by_policy = header.kind in POLICY_RUNS
+        self._registered: set[str] = set()
+
+    def carry_out(self) -> None:
+        """Work through every chunk without outcomes. Raises RunStopped between transactions."""
+        with self._store.readers.borrow() as connection:
+            pending = journal.pending(connection, self._header.run_id)
+        groups = list(groups_of(pending))
+        with (
+            NamespaceEncoder(self._store.directory) as encoder,
+            ThreadPoolExecutor(1, "forgetd-encode") as ahead,
+        ):
+            encoded = self._encode_ahead(ahead, encoder, groups, 0)
+            for number, group in enumerate(groups):
+                following = self._encode_ahead(ahead, encoder, groups, number + 1)
+                if group.tier == HOT:
+                    for chunk, decisions in group.chunks:
+                        self._lift(chunk, decisions)
+                elif encoded is not None:
+                    self._sink(group, self._result(encoded, encoder, group))
+                encoded = following
+        self._store.remove_unneeded_segments()
+
+    def _encode_ahead(
+        self,
+        ahead: ThreadPoolExecutor,
+        encoder: NamespaceEncoder,
+        groups: list[Group],
+        number: int,
+    ) -> Future[EncodeResult] | None:
+        """Encode the next group while the rows of this one move."""
+        if number >= len(groups) or groups[number].tier == HOT:
+            return None
+        group = groups[number]
+        return ahead.submit(self._encode, encoder, group)
+
+    def _encode(self, encoder: NamespaceEncoder, group: Group) -> EncodeResult:
+        rids = np.concatenate([decisions["rid"] for _, decisions in group.chunks]).tolist()
+        folder = self._store.files.folder(group.tier)
+        return encoder.encode(rids, folder, self._header.run_id)
+
+    def _result(
+        self, encoded: Future[EncodeResult], encoder: NamespaceEncoder, group: Group
+    ) -> EncodeResult | None:
+        """The encoded group; on a full disk once more with the reserve, then None."""
+        try:
+            return encoded.result()
+        except OSError as error:
+            if not is_full(error):
+                raise
+        if self._reserve.release():
+            try:
+                return self._encode(encoder, group)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+        return None
+
+    def _sink(self, group: Group, result: EncodeResult | None) -> None:
+        """Publish a group's segments, then point its rows at them."""
+        if result is None:
+            for chunk, decisions in group.chunks:
+                full = np.full(len(decisions), OUTCOME_CODE["disk_full"], np.uint8)
+                self._call(self._record, chunk, full)
+            return
+        folder = self._store.files.folder(group.tier)
+        for segment in result.segments:
+            publish(segment.temporary, folder / segment.name)
+        places = places_of(result)
+        unplaced = dict.fromkeys(result.corrupt, OUTCOME_CODE["corrupt"])
+        unplaced |= dict.fromkeys(result.missing, OUTCOME_CODE["gone"])
+        unplaced |= dict.fromkeys(result.oversized, OUTCOME_CODE["oversized"])
+        for chunk, decisions in group.chunks:
+            self._call(self._sink_chunk, group.tier, chunk, decisions, places, unplaced)
+        unused = [one for one in result.segments if one.name not in self._registered]
+        if unused:
+            self._call(self._retire, group.tier, unused)
+
+    def _sink_chunk(
+        self,
+        tx: Transaction,
+        tier: int,
+        chunk: int,
+        decisions: Decisions,
+        places: dict[int, Place],
+        unplaced: dict[int, int],
+    ) -> None:
+        now = self._clock.now_ms()
+        present = present_rows(tx.connection, decisions["rid"].tolist())
+        outcomes = np.zeros(len(decisions), np.uint8)
+        moves: list[tuple[Any, Present, Place]] = []
+        for number, decision in enumerate(decisions):
+            row = present.get(int(decision["rid"]))
+            outcome = self._outcome(tx, decision, row, now)
+            place = places.get(int(decision["rid"]))
+            if outcome == MOVED and place is None:
+                outcome = unplaced.get(int(decision["rid"]), OUTCOME_CODE["changed"])
+            elif outcome == MOVED and place and row and place.counter != row.change_counter:
+                outcome = OUTCOME_CODE["changed"]
+            outcomes[number] = outcome
+            if outcome == MOVED and row is not None and place is not None:
+                moves.append((decision, row, place))
+        if moves:
+            self._write_moves(tx, tier, moves, now)
+        self._record(tx, chunk, outcomes)
+
+    def _outcome(self, tx: Transaction, decision: Any, row: Present | None, now: int) -> int:
+        outcome = outcome_of(
+            tx.connection, decision, row, self._settings, now, by_policy=self._by_policy
+        )
+        if outcome == MOVED and decision["to_tier"] == FORGOTTEN and self._forgets_left is not None:
+            if self._forgets_left <= 0:
+                return OUTCOME_CODE["braked"]
+            self._forgets_left -= 1
+        return outcome
+
+    def _write_moves(
+        self, tx: Transaction, tier: int, moves: list[tuple[Any, Present, Place]], now: int
+    ) -> None:
+        connection = tx.connection
+        self._register(tx, tier, Counter(place.segment.name for _, _, place in moves), moves)
+        hot = [row.rid for _, row, _ in moves if row.tier == HOT]
+        hot_payloads.delete(tx, hot)
+        left = Counter(row.segment for _, row, _ in moves if row.segment is not None)
+        hot_payloads.leave_segments(connection, left)
+        forgotten_at = now if tier == FORGOTTEN else None
+        connection.executemany(
+            "UPDATE memories SET tier = ?, segment = ?, frame = ?, line = ?, bytes = ?,"
+            " change_counter = change_counter + 1, moved_run = ?, moved_reason = ?,"
+            " tier_left = ?, forgotten_at = ?, restored_at = CASE WHEN ? THEN ? ELSE restored_at"
+            " END WHERE rid = ?",
+            [
+                (
+                    tier,
+                    place.segment.name,
+                    place.frame,
+                    place.line,
+                    rows.ROW_BYTES + place.share_bytes,
+                    self._header.run_id,
+                    int(decision["reason"]),
+                    row.tier,
+                    forgotten_at,
+                    row.tier == FORGOTTEN,
+                    now,
+                    row.rid,
+                )
+                for decision, row, place in moves
+            ],
+        )
+        self._after_sinking(tx, tier, moves, now)
+
+    def _after_sinking(
+        self, tx: Transaction, tier: int, moves: list[tuple[Any, Present, Place]], now: int
+    ) -> None:
+        """Events and RAM columns of the rows just moved down (or back to cold)."""
+        returned = [row.rid for _, row, _ in moves if row.tier == FORGOTTEN]
+        back = {rid: self._settle(tx, rid, now) for rid in returned}
+        run_id = self._header.run_id
+        times = f', "forgotten_at": {now}' if tier == FORGOTTEN else ""
+
+        def payload(row: Present) -> str:
+            if row.rid in back:
+                return back[row.rid][1]
+            return f'{{"tier": {tier}, "change_counter": {row.change_counter + 1}{times}}}'
+
+        events.append_many(
+            tx.connection,
+            [
+                (now, run_id, EVENT_KIND[ACTIONS[decision["action"]]], row.id, payload(row))
+                for decision, row, _ in moves
+            ],
+        )
+        if tier == FORGOTTEN:
+            gone = [row.rid for _, row, _ in moves]
+            tx.after_commit.append(lambda columns: [columns.remove(rid, now) for rid in gone])
+            return
+        moved = [
+            (row.rid, rows.ROW_BYTES + place.share_bytes, row.change_counter + 1)
+            for _, row, place in moves
+            if row.rid not in back
+        ]
+        tx.after_commit.append(
+            lambda columns: [columns.moved(rid, tier, size, n) for rid, size, n in moved]
+        )
+        for row, _, successor in back.values():
+            tx.after_commit.append(
+                lambda columns, row=row, successor=successor: columns.returned(row, successor)
+            )
+
+    def _settle(self, tx: Transaction, rid: int, now: int) -> tuple[rows.Row, str, int]:
+        """A forgotten row that has just come back: its belief, its event payload, its link."""
+        row = rows.by_rid(tx.connection, rid)
+        assert row is not None, "a row that was moved is there"
+        fields = ["tier", "change_counter", "forgotten_at", "restored_at"]
+        if believe_again(row, now):
+            fields += ["status", "status_reason", "status_at", "revision"]
+            rows.update(tx.connection, row)
+        changed = {name: getattr(row, name) for name in fields}
+        return row, json.dumps(changed, ensure_ascii=False), links.successor_rid(tx.connection, row)
+
+    def _register(
+        self,
+        tx: Transaction,
+        tier: int,
+        used: Counter[str],
+        moves: list[tuple[Any, Present, Place]],
+    ) -> None:
+        by_name = {place.segment.name: place.segment for _, _, place in moves}
+        for name, count in used.items():
+            segment = by_name[name]
+            tx.connection.execute(
+                "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET live = live + excluded.live",
+                (
+                    name,
+                    tier,
+                    self._header.run_id,
+                    segment.records,
+                    count,
+                    segment.bytes,
+                    segment.sha256,
+                    self._clock.now_ms(),
+                ),
+            )
+            self._registered.add(name)
+
+    def _retire(self, tx: Transaction, tier: int, unused: list[EncodedSegment]) -> None:
+        """Segments of this run that no row needs: every memory in them stayed where it was."""
+        tx.connection.executemany(
+            "INSERT INTO unlink_intents VALUES (?, ?, ?)",
+            [(segment.name, tier, self._clock.now_ms()) for segment in unused],
+        )
+
+    def _lift(self, chunk: int, decisions: Decisions) -> None:
+        """Bring a chunk's memories into the hot store."""
+        payloads: dict[int, Payload] = {}
+        with self._store.readers.view() as connection:
+            for rid in decisions["rid"].tolist():
+                row = rows.by_rid(connection, rid)
+                if row is not None and row.tier != HOT:
+                    try:
+                        payloads[rid] = read_payload(connection, self._store.files, row)
+                    except PayloadDamaged:
+                        continue
+        self._call(self._lift_chunk, chunk, decisions, payloads)
+
+    def _lift_chunk(
+        self, tx: Transaction, chunk: int, decisions: Decisions, payloads: dict[int, Payload]
+    ) -> None:
+        now = self._clock.now_ms()
+        present = present_rows(tx.connection, decisions["rid"].tolist())
+        outcomes = np.zeros(len(decisions), np.uint8)
+        for number, decision in enumerate(decisions):
+            rid = int(decision["rid"])
+            outcome = self._outcome(tx, decision, present.get(rid), now)
+            if outcome == MOVED and rid not in payloads:
+                outcome = OUTCOME_CODE["corrupt"]
+            outcomes[number] = outcome
+            if outcome == MOVED:
+                row = rows.by_rid(tx.connection, rid)
+                assert row is not None, "the row was there a moment ago, in this transaction"
+                kind = EVENT_KIND[ACTIONS[decision["action"]]]
+                row.moved_run, row.moved_reason = self._header.run_id, int(decision["reason"])
+                lift_row(tx, row, payloads[rid], now, kind, self._header.run_id)
+        self._record(tx, chunk, outcomes)
+
+    def _record(self, tx: Transaction, chunk: int, outcomes: NDArray[np.uint8]) -> None:
+        journal.record(tx, self._header.run_id, chunk, outcomes)
+
+    def _call(self, step: Callable[..., None], *arguments: Any) -> None:
+        """One transaction of the run; other writes get their turn before the next."""
+        if self._stopping.is_set():
+            raise RunStopped
+        left = self._forgets_left
+
+        def work(tx: Transaction) -> None:
+            step(tx, *arguments)
+
+        try:
+            self._store.writer.call(work)
+        except ShuttingDown:
+            raise RunStopped from None
+        except Exception as error:
+            self._forgets_left = left
+            if not (is_full(error) and self._reserve.release()):
+                raise
+            self._store.writer.call(work)
+        self._store.checkpoint_if_long()

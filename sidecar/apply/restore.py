@@ -1,0 +1,157 @@
+"""Choosing what a restore or an undo brings back, and saying what became of each id."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sidecar.apply import journal
+from sidecar.apply.journal import DECISION, MOVED, Decisions
+from sidecar.errors import RunNotUndoable, RunUnknown
+from sidecar.limits import REPORT_NAMED_MAX
+from sidecar.model import FORGOTTEN, HOT, INVALIDATED, SUPERSEDED, TIERS
+from sidecar.plan.plan import REASON_CODE, RESTORE, THAW
+from sidecar.reports import RestoreOutcome, RestoreReport, RestoreResult
+from sidecar.store import rows
+from sidecar.store.rows import Row
+from sidecar.store.sqlite.typed import Connection
+
+UNDOABLE = frozenset({"sweep", "spill", "forget"})
+
+
+@dataclass(slots=True)
+class Choice:
+    """The rows to bring back (with their tier to be), and the answers that need no move."""
+
+    decisions: Decisions
+    answers: dict[str, RestoreOutcome]
+    order: list[str]
+
+
+def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
+    """Bring memories back to hot, by id."""
+    answers: dict[str, RestoreOutcome] = {}
+    chosen: list[tuple[Row, int]] = []
+    order = list(dict.fromkeys(ids))
+    for memory_id in order:
+        row = rows.by_id(connection, memory_id)
+        if row is None:
+            answers[memory_id] = "unknown"
+        elif row.tier != FORGOTTEN:
+            answers[memory_id] = "already_here"
+        else:
+            chosen.append((row, HOT))
+    return Choice(_packed(chosen, "restored"), answers, order)
+
+
+def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
+    """Bring back what a run moved and nobody has moved since, each to the tier it left.
+
+    Raises RunUnknown, RunNotUndoable.
+    """
+    run = journal.summary(connection, run_id)
+    if run is None:
+        raise RunUnknown(field="$.runId", remedy="look the id up with runs.list")
+    if run.kind not in UNDOABLE:
+        raise RunNotUndoable(
+            f"A run of kind {run.kind} cannot be undone",
+            field="$.runId",
+            bound=f"a run of kind {', '.join(sorted(UNDOABLE))}",
+            remedy="what it restored can be forgotten again with memory.forget",
+        )
+    if run.state == "running":
+        raise RunNotUndoable(
+            "The run is still under way", field="$.runId", remedy="wait until it has finished"
+        )
+    decisions, outcomes = journal.all_decisions(connection, run_id)
+    answers: dict[str, RestoreOutcome] = {}
+    chosen: list[tuple[Row, int]] = []
+    order: list[str] = []
+    for decision in decisions[outcomes == MOVED]:
+        row = rows.by_rid(connection, int(decision["rid"]))
+        if row is None:
+            continue
+        order.append(row.id)
+        if row.tier == decision["to_tier"] and row.moved_run == run_id:
+            chosen.append((row, int(decision["from_tier"])))
+        else:
+            answers[row.id] = "changed" if row.tier == FORGOTTEN else "already_here"
+    return Choice(_packed(chosen, reason), answers, order)
+
+
+def by_reason(connection: Connection, reason: str) -> Choice:
+    """Bring back every forgotten memory with this status reason or reason of its move."""
+    code = REASON_CODE.get(reason, -1)
+    found = rows.select(
+        connection,
+        "WHERE tier = ? AND (moved_reason = ? OR status_reason = ? OR moved_run IN"
+        " (SELECT run_id FROM runs WHERE json_extract(settings, '$.reason') = ?)) ORDER BY rid",
+        (FORGOTTEN, code, reason, reason),
+    )
+    chosen = [(row, HOT if row.tier_left is None else row.tier_left) for row in found]
+    return Choice(_packed(chosen, "restored"), {}, [row.id for row in found])
+
+
+def report(
+    connection: Connection,
+    namespace: str,
+    run_id: str | None,
+    choice: Choice,
+    outcomes: dict[int, int],
+    now: int,
+    *,
+    paused: bool,
+    duration_ms: float,
+) -> RestoreReport:
+    """What became of each id. `outcomes` holds the code of each row that was to move."""
+    by_id: dict[str, int] = {}
+    for rid in choice.decisions["rid"].tolist():
+        row = rows.by_rid(connection, rid)
+        if row is not None:
+            by_id[row.id] = rid
+    results: list[RestoreResult] = []
+    for memory_id in choice.order:
+        row = rows.by_id(connection, memory_id)
+        answer = choice.answers.get(memory_id)
+        if answer is None:
+            outcome = outcomes.get(by_id.get(memory_id, 0), MOVED)
+            answer = _answer(row, outcome, now)
+        tier = None if row is None else TIERS[row.tier]
+        results.append(RestoreResult(id=memory_id, result=answer, tier=tier))
+    return RestoreReport(
+        namespace=namespace,
+        run_id=run_id,
+        results=results[:REPORT_NAMED_MAX],
+        results_truncated=len(results) > REPORT_NAMED_MAX,
+        counts=dict(Counter(result.result for result in results)),
+        paused=paused,
+        duration_ms=duration_ms,
+    )
+
+
+def _answer(row: Row | None, outcome: int, now: int) -> RestoreOutcome:
+    """Where it lies is given back in every case; what is believed of it is said."""
+    if row is None:
+        return "unknown"
+    if outcome != MOVED:
+        return "conflict" if row.tier == FORGOTTEN else "changed"
+    if row.status == SUPERSEDED:
+        return "superseded"
+    if row.status == INVALIDATED:
+        return "invalidated"
+    return "expired" if row.expired(now) else "restored"
+
+
+def _packed(chosen: list[tuple[Row, int]], reason: str) -> Decisions:
+    packed = np.zeros(len(chosen), DECISION)
+    for rank, (row, to_tier) in enumerate(chosen):
+        one: Any = packed[rank]
+        one["rid"], one["counter"], one["rank"] = row.rid, row.change_counter, rank
+        one["action"] = RESTORE if row.tier == FORGOTTEN else THAW
+        one["reason"] = REASON_CODE[reason]
+        one["from_tier"], one["to_tier"] = row.tier, to_tier
+    for name in ("score", "strength", "value", "retention", "recency"):
+        packed[name] = np.nan
+    return packed

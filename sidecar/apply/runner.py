@@ -1,0 +1,208 @@
+"""Beginning, carrying out and finishing a run. Everything here blocks: it runs in a thread."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from ulid import ULID
+
+from sidecar.apply import compact, journal
+from sidecar.apply.journal import MOVED, OUTCOMES, Decisions, RunHeader, RunKind
+from sidecar.apply.moves import POLICY_RUNS, Mover
+from sidecar.clock import Clock
+from sidecar.limits import BRAKE_WINDOW_MS, VACUUM_GAIN_SHARE_MIN
+from sidecar.model import FORGOTTEN, HOT
+from sidecar.plan.plan import CascadeSettings, Plan
+from sidecar.plan.stages import brake_of
+from sidecar.reports import TierCounts
+from sidecar.store import events
+from sidecar.store.space import Reserve, give_back
+from sidecar.store.sqlite.writer import Transaction
+from sidecar.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run did: its decisions in plan order, their outcomes, and the space given back."""
+
+    run_id: str
+    decisions: Decisions
+    outcomes: Any
+    bytes_reclaimed: int
+    space_note: str | None
+
+    @property
+    def moved(self) -> int:
+        """How many memories moved."""
+        return int(np.count_nonzero(self.outcomes == MOVED))
+
+
+class Runner:
+    """Carries out the runs of one namespace, one at a time (the caller sees to that)."""
+
+    def __init__(self, store: Store, clock: Clock, reserve: Reserve) -> None:
+        self._store = store
+        self._clock = clock
+        self._reserve = reserve
+        self.stopping = threading.Event()
+        self.running: str | None = None
+
+    def begin(
+        self,
+        kind: RunKind,
+        trigger: str,
+        decisions: Decisions,
+        settings: CascadeSettings,
+        *,
+        plan: Plan | None = None,
+        plan_id: str | None = None,
+        undoes: str | None = None,
+        reason: str | None = None,
+        also: Callable[[Transaction, str], None] | None = None,
+    ) -> RunHeader:
+        """Commit a run with its whole list. `also(tx, run id)` joins the transaction."""
+        if self._store.writer.unfinished_run:
+            self.finish_interrupted()
+        now = self._clock.now_ms()
+        header = RunHeader(
+            run_id=f"run-{ULID()}",
+            kind=kind,
+            trigger=trigger,
+            planned_at=now if plan is None else plan.now,
+            started_at=now,
+            settings=asdict(settings) | ({} if reason is None else {"reason": reason}),
+            plan_id=plan_id,
+            policy=plan.policy.name if plan else None,
+            policy_version=plan.policy.version if plan else None,
+            undoes=undoes,
+        )
+
+        def work(tx: Transaction) -> None:
+            journal.begin(tx, header, decisions)
+            if also is not None:
+                also(tx, header.run_id)
+
+        self._store.writer.unfinished_run = True
+        self._store.writer.call(work)
+        return header
+
+    def carry_out(self, header: RunHeader) -> RunResult:
+        """Do what the journal still has to do, and give space back. Raises RunStopped."""
+        settings = CascadeSettings(
+            **{
+                name: value
+                for name, value in header.settings.items()
+                if name in CascadeSettings.__dataclass_fields__
+            }
+        )
+        allowed = None
+        if header.kind in POLICY_RUNS:
+            live = self._store.columns.counts().total
+            allowed = brake_of(settings, live, self.forgotten_in_window()).allowed
+        before = self._store.bytes_on_disk()
+        self.running = header.run_id
+        try:
+            Mover(
+                self._store,
+                self._clock,
+                header,
+                settings,
+                self._reserve,
+                self.stopping,
+                allowed,
+            ).carry_out()
+            with self._store.readers.view() as connection:
+                decisions, outcomes = journal.all_decisions(connection, header.run_id)
+            note = self._make_room(decisions, outcomes)
+        finally:
+            self.running = None
+        return RunResult(
+            header.run_id, decisions, outcomes, before - self._store.bytes_on_disk(), note
+        )
+
+    def finish(self, header: RunHeader, report: bytes, event: str, payload: dict[str, Any]) -> None:
+        """Close the run in the ledger, with its report and its event."""
+
+        def work(tx: Transaction) -> None:
+            now = self._clock.now_ms()
+            journal.finish(tx, header.run_id, now, report)
+            events.append(tx.connection, now, event, None, payload, header.run_id)
+
+        self._store.writer.unfinished_run = False
+        self._store.writer.call(work)
+
+    def finish_interrupted(self) -> list[str]:
+        """Finish the runs that a kill cut short; each decision is checked again."""
+        with self._store.readers.borrow() as connection:
+            run_ids = journal.unfinished(connection)
+            headers = [journal.header_of(connection, run_id) for run_id in run_ids]
+        for header in headers:
+            assert header is not None, "an unfinished run is in the ledger"
+            result = self.carry_out(header)
+            counts = outcome_counts(result.decisions, result.outcomes)
+            payload = {"counts": counts, "interrupted": True}
+            event = "forgetting.sweep_completed"
+            if header.kind in ("restore", "undo"):
+                event = "forgetting.restore_completed"
+            self.finish(header, msgspec.json.encode(payload), event, payload)
+        return run_ids
+
+    def forgotten_in_window(self) -> int:
+        """How many memories runs of a policy forgot in the last 24 hours (and are forgotten)."""
+        kinds = ", ".join(f"'{kind}'" for kind in sorted(POLICY_RUNS))
+        query = (
+            "SELECT count(*) FROM memories m JOIN runs r ON r.run_id = m.moved_run"
+            f" WHERE m.forgotten_at > ? AND m.tier = ? AND r.kind IN ({kinds})"
+        )
+        since = self._clock.now_ms() - BRAKE_WINDOW_MS
+        with self._store.readers.borrow() as connection:
+            return connection.execute(query, (since, FORGOTTEN)).fetchall()[0][0]
+
+    def oldest_in_window(self) -> int | None:
+        """When the oldest memory of the brake's window was forgotten."""
+        query = "SELECT min(forgotten_at) FROM memories WHERE forgotten_at > ? AND tier = ?"
+        since = self._clock.now_ms() - BRAKE_WINDOW_MS
+        with self._store.readers.borrow() as connection:
+            return connection.execute(query, (since, FORGOTTEN)).fetchall()[0][0]
+
+    def tier_counts(self) -> TierCounts:
+        """The counters and the bytes on disk now."""
+        counts = self._store.columns.counts()
+        return TierCounts(
+            hot=counts.hot,
+            cold=counts.cold,
+            forgotten=counts.forgotten,
+            total=counts.total,
+            live_bytes=counts.live_bytes,
+            overhead_bytes=max(0, self._store.bytes_on_disk() - counts.live_bytes),
+        )
+
+    def _make_room(self, decisions: Decisions, outcomes: Any) -> str | None:
+        """Merge segments that are mostly dead, and shrink hot.db where a run emptied it."""
+        compact.merge_dead(self._store, self._clock, self._reserve, self.stopping)
+        left_hot = (
+            (outcomes == MOVED) & (decisions["from_tier"] == HOT) & (decisions["to_tier"] != HOT)
+        )
+        hot_before = self._store.columns.counts().hot + int(np.count_nonzero(left_hot))
+        if not hot_before or np.count_nonzero(left_hot) / hot_before < VACUUM_GAIN_SHARE_MIN:
+            return None
+        return give_back(self._store.writer, self._store.directory)
+
+
+def outcome_counts(decisions: Decisions, outcomes: Any) -> dict[str, int]:
+    """Decisions carried out by action, and skipped ones, derived from the list."""
+    counts = {"spill": 0, "forget": 0, "thaw": 0, "restore": 0, "skipped": 0}
+    names = tuple(counts)
+    for action in range(4):
+        moved = (decisions["action"] == action) & (outcomes == MOVED)
+        counts[names[action]] = int(np.count_nonzero(moved))
+    counts["skipped"] = int(np.count_nonzero(outcomes != MOVED))
+    return counts
+
+
+def outcome_name(code: int) -> str | None:
+    """The name of an outcome; None where the decision was not tried."""
+    return None if code < 0 else OUTCOMES[code]
