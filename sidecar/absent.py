@@ -1,0 +1,63 @@
+"""What reading answers about a namespace that does not exist: the answer of an empty one."""
+
+from sidecar.errors import PlanUnknown
+from sidecar.estimate import NeutralEstimator
+from sidecar.plan.policies import POLICY_DEFAULT, policy_named
+from sidecar.reports import SweepReport, ThresholdsReport, ThresholdValue, TierCounts
+from sidecar.thresholds import DEFAULTS
+
+
+def no_sweep(
+    namespace: str, *, now: int, plan_id: str | None = None, policy_name: str | None = None
+) -> SweepReport:
+    """The report of a dry run over no memories. It has no plan to apply.
+
+    Raises PlanUnknown where the call named a plan, PolicyUnknown for an unknown policy.
+    """
+    if plan_id is not None:
+        raise PlanUnknown(remedy="plan again with dryRun: true")
+    policy = policy_named(policy_name or POLICY_DEFAULT, NeutralEstimator.version)
+    nothing = TierCounts(hot=0, cold=0, forgotten=0, total=0, live_bytes=0, overhead_bytes=0)
+    return SweepReport(
+        namespace=namespace,
+        run_id=None,
+        plan_id=None,
+        dry_run=True,
+        trigger="call",
+        now=now,
+        policy=policy.name,
+        policy_version=policy.version,
+        mode="normal",
+        before=nothing,
+        after=nothing,
+        thresholds=dict(DEFAULTS),
+        stages=[],
+        decisions=[],
+        decisions_truncated=False,
+        counts={},
+        kept=0,
+        skipped=[],
+        skipped_count=0,
+        protected={},
+        unscored=0,
+        unscored_ids=[],
+        shortfall=None,
+        brake=None,
+        bytes_planned=0,
+        bytes_reclaimed=0,
+        space_note=None,
+        duration_ms=0.0,
+    )
+
+
+def no_thresholds(namespace: str) -> ThresholdsReport:
+    """The defaults, with nothing crossed and nothing paused."""
+    return ThresholdsReport(
+        namespace=namespace,
+        thresholds={
+            name: ThresholdValue(value=value, origin="default") for name, value in DEFAULTS.items()
+        },
+        crossed=[],
+        paused=[],
+        stage_two_not_before=None,
+    )

@@ -1,0 +1,148 @@
+"""Many memories in one call: checking each, storing all or the good ones, and reporting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from sidecar.errors import ForgetdError, InvalidParams
+from sidecar.model import MemoryInput
+from sidecar.reports import ImportFault, ImportReport, PutManyItem, PutManyReport
+from sidecar.store.records import IfExists, PutResult, Records
+from sidecar.store.sqlite.writer import Transaction
+from sidecar.validation import CheckedMemory, check
+
+KNOWN_FIELDS: Final = frozenset(spec.encode_name for spec in msgspec.structs.fields(MemoryInput))
+PATH: Final = "$.memories"
+
+
+@dataclass(slots=True)
+class Member:
+    """One member of a call: what was checked, then what became of it."""
+
+    index: int
+    id: str | None
+    checked: CheckedMemory | None = None
+    result: PutResult | None = None
+    error: ForgetdError | None = None
+
+
+def checked_members(memories: Sequence[MemoryInput], now: int, *, partial: bool) -> list[Member]:
+    """Check every memory. Without `partial` the first bad one raises InvalidParams."""
+    members: list[Member] = []
+    for index, memory in enumerate(memories):
+        member = Member(index, memory.id if isinstance(memory.id, str) else None)
+        try:
+            member.checked = check(memory, now, f"{PATH}[{index}]")
+        except InvalidParams as error:
+            if not partial:
+                raise
+            member.error = error
+        members.append(member)
+    return members
+
+
+def foreign_members(
+    memories: Sequence[Mapping[str, Any]], now: int, *, skip_bad: bool
+) -> list[Member]:
+    """Check records of another system; fields the record does not have go to `extra`."""
+    members: list[Member] = []
+    for index, record in enumerate(memories):
+        given = record.get("id")
+        member = Member(index, given if isinstance(given, str) else None)
+        path = f"{PATH}[{index}]"
+        try:
+            known = {name: value for name, value in record.items() if name in KNOWN_FIELDS}
+            extra = {name: value for name, value in record.items() if name not in KNOWN_FIELDS}
+            member.checked = check(_converted(known, path), now, path, lenient=True, extra=extra)
+        except InvalidParams as error:
+            if not skip_bad:
+                raise
+            member.error = error
+        members.append(member)
+    return members
+
+
+def put_members(
+    records: Records,
+    tx: Transaction,
+    members: list[Member],
+    now: int,
+    if_exists: IfExists,
+    *,
+    partial: bool,
+) -> list[Member]:
+    """Store the members that were checked, in order. Without `partial` all or none."""
+    for member in members:
+        if member.checked is None:
+            continue
+        path = f"{PATH}[{member.index}]"
+        if not partial:
+            row, member.result = records.put(tx, member.checked, now, if_exists, path)
+            member.id = row.id
+            continue
+        changes = len(tx.after_commit)
+        tx.connection.execute("SAVEPOINT member")
+        try:
+            row, member.result = records.put(tx, member.checked, now, if_exists, path)
+            member.id = row.id
+        except ForgetdError as error:
+            tx.connection.execute("ROLLBACK TO member")
+            del tx.after_commit[changes:]
+            member.error = error
+        tx.connection.execute("RELEASE member")
+    return members
+
+
+def put_report(members: Sequence[Member]) -> PutManyReport:
+    """The answer of putMany."""
+    counts = _counts(members)
+    return PutManyReport(
+        results=[
+            PutManyItem(id=member.id, result=member.result or "failed", error=_told(member.error))
+            for member in members
+        ],
+        **counts,
+    )
+
+
+def import_report(members: Sequence[Member]) -> ImportReport:
+    """The answer of memory.import."""
+    return ImportReport(
+        **_counts(members),
+        errors=[
+            ImportFault(
+                index=member.index,
+                field=member.error.data.get("field"),
+                message=member.error.message,
+            )
+            for member in members
+            if member.error is not None
+        ],
+    )
+
+
+def _counts(members: Sequence[Member]) -> dict[str, int]:
+    results = [member.result or "failed" for member in members]
+    return {name: results.count(name) for name in ("created", "replaced", "skipped", "failed")}
+
+
+def _told(error: ForgetdError | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {"code": error.code, "message": error.message, "data": error.to_wire_data()}
+
+
+def _converted(known: Mapping[str, Any], path: str) -> MemoryInput:
+    try:
+        return msgspec.convert(known, MemoryInput)
+    except msgspec.ValidationError as error:
+        reason, _, at = str(error).partition(" - at `$")
+        field = f"{path}{at.rstrip('`')}"
+        raise InvalidParams(
+            f"{field}: {reason}",
+            field=field,
+            bound=reason.removeprefix("Expected "),
+            remedy="convert the field, or leave it out",
+        ) from None

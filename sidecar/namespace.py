@@ -1,0 +1,289 @@
+"""One namespace as the handlers see it: reading, writing, and the way to its runs.
+
+Every method is a coroutine. Point reads of hot memories happen on the event loop (tens of
+microseconds); whatever scans, decodes or waits runs in a thread.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from sidecar import imports
+from sidecar.automatic import Automatic
+from sidecar.clock import Clock
+from sidecar.errors import ForgetdError
+from sidecar.estimate import Estimator
+from sidecar.limits import (
+    FUTURE_TOLERANCE_MS,
+)
+from sidecar.model import (
+    Memory,
+    MemoryInput,
+)
+from sidecar.namespace_reads import NamespaceReads
+from sidecar.reports import (
+    ImportReport,
+    OpenReport,
+    PutManyReport,
+    ThresholdsReport,
+    TouchReport,
+)
+from sidecar.settings_book import PAUSE_CLIENT, PAUSE_CLOCK, SettingsBook
+from sidecar.store import events, rows
+from sidecar.store.records import IfExists
+from sidecar.store.rows import Row
+from sidecar.store.space import Reserve
+from sidecar.store.sqlite.writer import Transaction
+from sidecar.store.store import Store
+from sidecar.threads import Threads
+from sidecar.thresholds import Value
+from sidecar.validation import check
+
+T = TypeVar("T")
+log = structlog.get_logger("forgetd.namespace")
+
+
+class Namespace(NamespaceReads):
+    """An open namespace. Made by `Namespace.open`, ended by `close`."""
+
+    @classmethod
+    async def open(
+        cls,
+        name: str,
+        directory: Path,
+        clock: Clock,
+        estimator: Estimator,
+        config: Mapping[str, Value],
+        reserve: Reserve,
+        threads: Threads,
+    ) -> "Namespace":
+        """Open, or create where the directory is absent, and finish interrupted runs.
+
+        Raises NamespaceLocked, SchemaTooNew, Corrupt.
+        """
+        loop = asyncio.get_running_loop()
+        namespace = cls(name, clock, estimator, threads)
+        await loop.run_in_executor(threads.runs, namespace._load, directory, config, reserve)
+        namespace._start()
+        return namespace
+
+    def __init__(self, name: str, clock: Clock, estimator: Estimator, threads: Threads) -> None:
+        super().__init__(name, clock, estimator, threads)
+
+    def _load(self, directory: Path, config: Mapping[str, Value], reserve: Reserve) -> None:
+        now = self.clock.now_ms()
+        self.store = Store(directory, self.estimator, self._after_commit, now)
+        try:
+            with self.store.readers.borrow() as connection:
+                self.book = SettingsBook(connection, config)
+                last_event = events.last_at(connection)
+            self.store.writer.crossed = lambda counts: bool(self.book.crossed(counts))
+            self.build_runs(reserve)
+            self.build_reads()
+            if self.store.writer.latched is None:
+                self.runner.finish_interrupted()
+                behind = last_event is not None and now < last_event - FUTURE_TOLERANCE_MS
+                if behind and not self.clock.injectable:
+                    self.store.writer.call(lambda tx: self.book.pause(tx, PAUSE_CLOCK, None, now))
+        except BaseException:
+            self.store.close()
+            raise
+
+    def _start(self) -> None:
+        self.automatic = Automatic(
+            self.store,
+            self.clock,
+            self.book,
+            self.sweep_automatically,
+            self.runner.oldest_in_window,
+            self._report_failure,
+        )
+        self.automatic.notify()
+
+    def _after_commit(self) -> None:
+        if self.automatic is not None:
+            self.automatic.notify()
+
+    def _report_failure(self, error: BaseException) -> None:
+        log.error("automatic sweep failed", namespace=self.name, exc_info=error)
+
+    # --- writing ---------------------------------------------------------------------------
+
+    async def put(self, *, memory: MemoryInput, if_exists: IfExists) -> Memory:
+        """Store one memory. Raises MemoryExists, InvalidParams."""
+        now = self.clock.now_ms()
+        checked = check(memory, now)
+        records = self.store.records
+        row = await self._write(lambda tx: records.put(tx, checked, now, if_exists, "$")[0])
+        return self._fresh(row)
+
+    async def put_many(
+        self, *, memories: list[MemoryInput], if_exists: IfExists, partial: bool
+    ) -> PutManyReport:
+        """Store many memories in one transaction; with `partial` the bad ones are left out."""
+        now = self.clock.now_ms()
+
+        def work() -> PutManyReport:
+            items = imports.checked_members(memories, now, partial=partial)
+            job = self.store.writer.submit(
+                lambda tx: imports.put_members(
+                    self.store.records, tx, items, now, if_exists, partial=partial
+                ),
+                wait=True,
+            )
+            return imports.put_report(job.result())
+
+        return await self._in_thread(work)
+
+    async def import_many(
+        self,
+        *,
+        memories: Sequence[dict[str, Any]],
+        if_exists: IfExists,
+        skip_bad: bool,
+        source: str | None,
+    ) -> ImportReport:
+        """Store another system's records; unknown fields are kept in `extra`."""
+        now = self.clock.now_ms()
+
+        def work() -> ImportReport:
+            items = imports.foreign_members(memories, now, skip_bad=skip_bad)
+
+            def job(tx: Transaction) -> list[imports.Member]:
+                stored = imports.put_members(
+                    self.store.records, tx, items, now, if_exists, partial=skip_bad
+                )
+                created = sum(one.result == "created" for one in stored)
+                payload = {"source": source, "created": created}
+                events.append(tx.connection, now, "import.completed", None, payload)
+                return stored
+
+            return imports.import_report(self.store.writer.submit(job, wait=True).result())
+
+        return await self._in_thread(work)
+
+    async def update(self, *, id: str, patch: MemoryInput, if_revision: int | None) -> Memory:
+        """Change named fields of a live memory."""
+        now = self.clock.now_ms()
+        checked = check(patch, now, "$.patch")
+        records = self.store.records
+        row = await self._write(lambda tx: records.update(tx, id, checked, if_revision, now))
+        return self._fresh(row)
+
+    async def touch(self, *, ids: Sequence[str]) -> TouchReport:
+        """Count a use of each memory, durably."""
+        now = self.clock.now_ms()
+        unique = list(dict.fromkeys(ids))
+
+        def work(tx: Transaction) -> list[str]:
+            unknown: list[str] = []
+            for memory_id in unique:
+                row = rows.by_id(tx.connection, memory_id)
+                if row is None or not self.store.records.touch(tx, row.rid, 1, now, now):
+                    unknown.append(memory_id)
+            return unknown
+
+        unknown = await self._write(work)
+        return TouchReport(touched=len(unique) - len(unknown), unknown=unknown)
+
+    async def supersede(self, *, id: str, by: str) -> Memory:
+        """Say that memory `by` takes the place of memory `id`."""
+        now = self.clock.now_ms()
+        return self._fresh(
+            await self._write(lambda tx: self.store.records.supersede(tx, id, by, now))
+        )
+
+    async def pin(self, *, id: str, pinned: bool) -> Memory:
+        """Protect a memory from spilling and forgetting, or stop doing so."""
+        return await self._set_flag(id, "pinned", int(pinned))
+
+    async def hold(self, *, id: str, until: int | None) -> Memory:
+        """Protect a memory from forgetting until a time."""
+        return await self._set_flag(id, "held_until", until)
+
+    async def _set_flag(self, memory_id: str, name: str, value: int | None) -> Memory:
+        now = self.clock.now_ms()
+        records = self.store.records
+        row = await self._write(lambda tx: records.set_flag(tx, memory_id, name, value, now))
+        return self._fresh(row)
+
+    # --- settings --------------------------------------------------------------------------
+
+    async def thresholds_report(self) -> ThresholdsReport:
+        """The settings in force and what holds automatic runs back."""
+        return self.book.report(self.name, self.store.columns.counts(), self.clock.now_ms())
+
+    async def set_thresholds(self, values: Mapping[str, Value | None]) -> ThresholdsReport:
+        """Set options of this namespace; what the config file orders stays in force."""
+        await self._change_book(lambda tx, now: self.book.set(tx, values, now))
+        return await self.thresholds_report()
+
+    async def resume(self) -> ThresholdsReport:
+        """Lift every pause of automatic runs."""
+        self.clock.accept_jump()
+        await self._change_book(lambda tx, now: self.book.resume(tx, None, now))
+        return await self.thresholds_report()
+
+    async def reconfigure(self, config: Mapping[str, Value]) -> None:
+        """Take over what the config file orders now."""
+        await self._change_book(lambda tx, now: self.book.reconfigure(tx, config, now))
+
+    async def apply_open_options(
+        self, *, thresholds: Mapping[str, Value | None], created: bool
+    ) -> OpenReport:
+        """A client's constructor options: taken when the namespace is new, else compared."""
+        if created and thresholds:
+            await self._change_book(lambda tx, now: self.book.open_with(tx, thresholds, now))
+        differ = self.book.differing(thresholds)
+        unwanted = not created and thresholds.get("forgetEnabled") is False
+        if unwanted and self.book.values.forget_enabled and PAUSE_CLIENT not in self.book.paused:
+            await self._change_book(lambda tx, now: self.book.pause(tx, PAUSE_CLIENT, None, now))
+        return OpenReport(
+            namespace=self.name,
+            created=created,
+            thresholds=dict(self.book.wire_values()),
+            thresholds_differ=dict(differ),
+        )
+
+    async def _change_book(self, change: Callable[[Transaction, int], None]) -> None:
+        now = self.clock.now_ms()
+        try:
+            await self._write(lambda tx: change(tx, now))
+        except ForgetdError:
+            with self.store.readers.borrow() as connection:
+                self.book.reload(connection)
+            raise
+        if self.automatic is not None:
+            self.automatic.wake()
+
+    # --- the rest --------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether closing now would cut something off."""
+        return self.slots.busy or bool(self._tasks) or self.touches.pending or self.in_flight > 0
+
+    async def close(self) -> None:
+        """Stop runs between transactions, write what is pending, close the store."""
+        self.runner.stopping.set()
+        if self.automatic is not None:
+            await self.automatic.close()
+        await self.slots.drain()
+        await self.end_reads()
+        await self._in_thread(self.store.close)
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        self.in_flight += 1
+        try:
+            return await asyncio.wrap_future(self.store.writer.submit(work))
+        finally:
+            self.in_flight -= 1
+
+    def _fresh(self, row: Row) -> Memory:
+        """The memory as it is now, after a write."""
+        with self.store.readers.borrow() as connection:
+            current = rows.by_rid(connection, row.rid)
+            return self._shown(connection, current or row, False)

@@ -1,0 +1,74 @@
+"""Plans that wait to be applied: in RAM, few, for a quarter of an hour, each for one use."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from ulid import ULID
+
+from sidecar.errors import PlanExpired, PlanNotApplicable, PlanUnknown, PlanUsed
+from sidecar.limits import MILLISECONDS_PER_MINUTE, PLAN_LIFETIME_MS, PLANS_KEPT_MAX
+from sidecar.plan.plan import CascadeSettings, Plan
+
+AGAIN = "make a new plan with forgetSweep {dryRun: true}"
+
+
+@dataclass(slots=True)
+class ShelvedPlan:
+    """A plan with the settings it was made under. `applicable` is false for a foreign `now`."""
+
+    plan_id: str
+    plan: Plan
+    settings: CascadeSettings
+    made_at: int
+    applicable: bool
+    used: bool = False
+
+
+class PlanShelf:
+    """The plans of one namespace, by id."""
+
+    def __init__(self) -> None:
+        self._plans: OrderedDict[str, ShelvedPlan] = OrderedDict()
+
+    def add(
+        self, plan: Plan, settings: CascadeSettings, made_at: int, *, applicable: bool
+    ) -> ShelvedPlan:
+        """Keep a plan; the oldest one makes room."""
+        shelved = ShelvedPlan(f"plan-{ULID()}", plan, settings, made_at, applicable)
+        self._plans[shelved.plan_id] = shelved
+        while len(self._plans) > PLANS_KEPT_MAX:
+            self._plans.popitem(last=False)
+        return shelved
+
+    def find(self, plan_id: str, now: int) -> ShelvedPlan:
+        """A plan to read. Raises PlanUnknown, PlanExpired."""
+        shelved = self._plans.get(plan_id)
+        if shelved is None:
+            raise PlanUnknown(
+                field="$.planId", bound=f"the last {PLANS_KEPT_MAX} plans", remedy=AGAIN
+            )
+        if now - shelved.made_at > PLAN_LIFETIME_MS:
+            minutes = PLAN_LIFETIME_MS // MILLISECONDS_PER_MINUTE
+            raise PlanExpired(field="$.planId", bound=f"at most {minutes} minutes", remedy=AGAIN)
+        return shelved
+
+    def take(self, plan_id: str, now: int, policy_version: str) -> ShelvedPlan:
+        """A plan to apply; it can be taken once. Raises PlanUsed and PlanNotApplicable too."""
+        shelved = self.find(plan_id, now)
+        if shelved.used:
+            raise PlanUsed(field="$.planId", bound="one use", remedy=AGAIN)
+        if not shelved.applicable:
+            raise PlanNotApplicable(
+                field="$.planId",
+                bound="a plan made without `now`",
+                remedy="plan again without `now`",
+            )
+        if shelved.plan.policy.version != policy_version:
+            raise PlanNotApplicable(
+                "The policy has changed since the plan was made",
+                field="$.planId",
+                bound=f"policy version {policy_version}",
+                remedy=AGAIN,
+            )
+        shelved.used = True
+        return shelved

@@ -1,0 +1,119 @@
+"""What is answered about a namespace's state, and about one memory's prospects."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sidecar.apply import journal
+from sidecar.model import TIERS
+from sidecar.plan.explain import explain
+from sidecar.plan.plan import CascadeSettings, Snapshot
+from sidecar.plan.policies import POLICY_NAMES
+from sidecar.reports import Explanation, NamespaceStatus, PolicyExplanation, ScoreParts
+from sidecar.settings_book import PAUSE_BRAKED, PAUSE_CLIENT, PAUSE_CLOCK, PAUSE_UNDO
+from sidecar.store.rows import Row
+from sidecar.strength import scored_rows
+from sidecar.sweeping import Sweeper
+
+if TYPE_CHECKING:
+    from sidecar.namespace_runs import NamespaceRuns
+
+PAUSE_TEXTS = {
+    PAUSE_UNDO: "a run was undone: automatic runs wait for thresholds.resume",
+    PAUSE_CLOCK: "the clock jumped or stands before the last event: automatic runs wait for "
+    "thresholds.resume",
+    PAUSE_CLIENT: "a client opened the namespace with forgetEnabled false: automatic runs wait "
+    "for thresholds.set",
+    PAUSE_BRAKED: "the brake stopped automatic forgetting for the rest of its day",
+}
+
+
+def status_of(namespace: "NamespaceRuns") -> NamespaceStatus:
+    """The state of an open namespace. Reads everything, changes nothing."""
+    store, now = namespace.store, namespace.clock.now_ms()
+    snapshot = store.columns.snapshot()
+    with store.readers.borrow() as connection:
+        last = journal.summaries(connection, 1)
+    latched = store.writer.latched
+    read_only = store.findings.read_only or (latched.message if latched else None)
+    return NamespaceStatus(
+        namespace=namespace.name,
+        counts=namespace.runner.tier_counts(),
+        thresholds=namespace.book.report(namespace.name, store.columns.counts(), now),
+        read_only=read_only,
+        unscored=int(np.count_nonzero(~scored_rows(snapshot, now))),
+        corrupt=len(store.findings.corrupt_ids),
+        unknown_segments=store.findings.unknown_segments,
+        running=namespace.runner.running,
+        last_run=last[0] if last else None,
+        alarms=_alarms(namespace, now),
+    )
+
+
+def _alarms(namespace: "NamespaceRuns", now: int) -> list[str]:
+    store = namespace.store
+    findings = store.findings
+    alarms: list[str] = []
+    for reason, until in namespace.book.paused.items():
+        if until is None or until > now:
+            alarms.append(PAUSE_TEXTS[reason])
+    if findings.read_only or store.writer.latched:
+        alarms.append("read-only: nothing can be written; run forgetd doctor")
+    if findings.damaged_segments or findings.missing_segments:
+        count = len(findings.damaged_segments) + len(findings.missing_segments)
+        alarms.append(f"{count} segments are damaged or missing; run forgetd doctor")
+    if findings.unknown_segments:
+        alarms.append(
+            f"{len(findings.unknown_segments)} sealed segments are not known; "
+            "run forgetd doctor --reclaim"
+        )
+    if findings.adopted:
+        alarms.append(f"{findings.adopted} memories were taken back from segments at start")
+    if namespace.automatic is not None and namespace.automatic.alarm:
+        alarms.append(namespace.automatic.alarm)
+    return alarms
+
+
+def explanation_of(
+    row: Row,
+    snapshot: Snapshot,
+    settings: CascadeSettings,
+    sweeper: Sweeper,
+    policy: str | None,
+    now: int,
+) -> Explanation:
+    """How each policy (or the one named) sees a live memory. Raises PolicyUnknown."""
+    index = int(np.flatnonzero(snapshot.rid == row.rid)[0])
+    views: list[PolicyExplanation] = []
+    for name in POLICY_NAMES if policy is None else (policy,):
+        chosen = sweeper.policy(name)
+        view = explain(snapshot, index, settings, now=now, policy=chosen)
+        parts = ScoreParts(
+            value=view.value,
+            retention=view.retention,
+            recall_recency=view.recency,
+            status_factor=view.status_factor,
+        )
+        views.append(
+            PolicyExplanation(
+                policy=chosen.name,
+                policy_version=chosen.version,
+                stage=view.stage,
+                candidate=view.candidate,
+                why=view.why,
+                score=view.score,
+                strength=view.strength,
+                parts=None if view.score is None else parts,
+                protections=list(view.protections),
+                rank=view.rank,
+                of=view.of,
+            )
+        )
+    return Explanation(
+        id=row.id,
+        now=now,
+        tier=TIERS[row.tier],
+        importance_source="estimated" if row.importance is None else "host",
+        estimator_version=row.estimator,
+        policies=views,
+    )
