@@ -10,9 +10,7 @@ from typing import Final
 INTEGER_MAX: Final = 2**53 - 1
 
 # Time.
-MILLISECONDS_PER_SECOND: Final = 1_000
 MILLISECONDS_PER_MINUTE: Final = 60_000
-MILLISECONDS_PER_HOUR: Final = 3_600_000
 MILLISECONDS_PER_DAY: Final = 86_400_000
 TIME_MIN_MS: Final = 946_684_800_000  # 2000-01-01T00:00:00Z; smaller is usually epoch seconds
 FUTURE_TOLERANCE_MS: Final = MILLISECONDS_PER_DAY
@@ -88,4 +86,4 @@ VACUUM_GAIN_SHARE_MIN: Final = 0.05  # give space back when a run freed this sha
 SQLITE_PAGE_BYTES: Final = 8_192
 GIGABYTE_BYTES: Final = 1_000_000_000
 IMPORT_LINE_BYTES_MAX: Final = 4 * 1_048_576
-SEGMENTS_SMALL_MAX: Final = 16
+SEGMENTS_SMALL_MAX: Final = 16  # more small segments than this are merged

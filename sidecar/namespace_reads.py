@@ -13,7 +13,7 @@ from typing import Any, Literal
 import structlog
 
 from sidecar.clock import Clock
-from sidecar.errors import InvalidParams, MemoryNotFound, ShuttingDown
+from sidecar.errors import Corrupt, InvalidParams, MemoryNotFound, ShuttingDown
 from sidecar.estimate import Estimator
 from sidecar.limits import THAWS_PER_RECALL_MAX, TOUCH_FLUSH_SECONDS, TOUCHED_BY_TOP
 from sidecar.model import (
@@ -168,11 +168,24 @@ class NamespaceReads(NamespaceRuns):
         if error is not None and not isinstance(error, ShuttingDown):
             log.error("background work failed", namespace=self.name, exc_info=error)
 
+    def _or_damaged(self, connection: Connection, row: Row) -> Memory | None:
+        """None for a damaged memory: it must not hide the rest of a page. Status counts it."""
+        try:
+            return self._shown(connection, row, False)
+        except Corrupt:
+            self.store.findings.corrupt_ids.add(row.id)
+            return None
+
     def _shown(self, connection: Connection, row: Row, include_embedding: bool) -> Memory:
         payload = self.store.payload(connection, row)
         older = links.predecessors(connection, row.id)
         return memory_of(
-            row, payload, older, self.clock.now_ms(), include_embedding=include_embedding
+            row,
+            payload,
+            older,
+            self.clock.now_ms(),
+            superseded=links.is_superseded(connection, row),
+            include_embedding=include_embedding,
         )
 
     # Last, because within the class the name hides the built-in type.
@@ -204,10 +217,11 @@ class NamespaceReads(NamespaceRuns):
         def work() -> MemoryList:
             with self.store.readers.view() as connection:
                 found = rows.select(connection, condition, (*bindings, limit + 1))
-                page = [self._shown(connection, row, False) for row in found[:limit]]
+                shown = [self._or_damaged(connection, row) for row in found[:limit]]
             more = len(found) > limit
             return MemoryList(
-                memories=page, cursor=_cursor_of_row(found[limit - 1].rid) if more else None
+                memories=[memory for memory in shown if memory is not None],
+                cursor=_cursor_of_row(found[limit - 1].rid) if more else None,
             )
 
         return await self._in_thread(work)

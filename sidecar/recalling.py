@@ -181,7 +181,10 @@ class Recall:
             self._store.findings.corrupt_ids.add(row.id)
             return None
         older = links.predecessors(connection, row.id)
-        return row, memory_of(row, payload, older, now, include_embedding=False)
+        superseded = links.is_superseded(connection, row)
+        return row, memory_of(
+            row, payload, older, now, superseded=superseded, include_embedding=False
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from sidecar.model import MEMORY_TYPES, STATUSES, SUPERSEDED, TIERS, Memory
+from sidecar.model import MEMORY_TYPES, STATUSES, TIERS, Memory
 from sidecar.store.payload import Payload
 from sidecar.store.rows import FLOAT32_BYTES, Row
 from sidecar.strength import strength_of
@@ -41,9 +41,18 @@ _COPIED = (
 
 
 def memory_of(
-    row: Row, payload: Payload, supersedes: list[str], now: int, *, include_embedding: bool
+    row: Row,
+    payload: Payload,
+    supersedes: list[str],
+    now: int,
+    *,
+    superseded: bool,
+    include_embedding: bool,
 ) -> Memory:
-    """The answer for one memory. `importance` is the base times the fade factor."""
+    """The answer for one memory. `importance` is the base times the fade factor.
+
+    `superseded` says whether a newer version stands; the strength is then that of no value.
+    """
     copied: dict[str, Any] = {name: getattr(row, name) for name in _COPIED}
     return Memory(
         **copied,
@@ -59,12 +68,12 @@ def memory_of(
         metadata=msgspec.json.decode(payload.metadata),
         extra=msgspec.json.decode(payload.extra),
         supersedes=supersedes,
-        strength=_strength(row, now),
+        strength=_strength(row, now, superseded=superseded),
         embedding=_numbers(payload.embedding) if include_embedding and payload.embedding else UNSET,
     )
 
 
-def _strength(row: Row, now: int) -> float | None:
+def _strength(row: Row, now: int, *, superseded: bool) -> float | None:
     return strength_of(
         importance=row.value,
         fade_factor=row.fade_factor,
@@ -74,7 +83,7 @@ def _strength(row: Row, now: int) -> float | None:
         success_count=row.success_count,
         failure_count=row.failure_count,
         memory_type=row.memory_type,
-        superseded=row.status == SUPERSEDED,
+        superseded=superseded,
         now=now,
     )
 

@@ -44,26 +44,52 @@ _DECAYS: Final = np.array(DECAY_PER_DAY)
 
 
 class StrengthColumns(Protocol):
-    """The columns that strength reads: arrays of one length. Times are ms; 0 is never."""
+    """The columns that strength reads, of one length. A time of 0 is never."""
 
     @property
-    def importance(self) -> Float64: ...
+    def importance(self) -> Float64:
+        """The base, from 0 to 1: the host's, or the estimate."""
+        ...
+
     @property
-    def fade_factor(self) -> Float64: ...
+    def fade_factor(self) -> Float64:
+        """What fading left, from 0 to 1."""
+        ...
+
     @property
-    def created_at(self) -> Int64: ...
+    def created_at(self) -> Int64:
+        """When it was created, ms."""
+        ...
+
     @property
-    def last_recalled_at(self) -> Int64: ...
+    def last_recalled_at(self) -> Int64:
+        """When it was last recalled, ms."""
+        ...
+
     @property
-    def recall_count(self) -> Int64: ...
+    def recall_count(self) -> Int64:
+        """How often it was recalled."""
+        ...
+
     @property
-    def success_count(self) -> Int64: ...
+    def success_count(self) -> Int64:
+        """How often it led to success."""
+        ...
+
     @property
-    def failure_count(self) -> Int64: ...
+    def failure_count(self) -> Int64:
+        """How often it led to failure."""
+        ...
+
     @property
-    def memory_type(self) -> UInt8: ...
+    def memory_type(self) -> UInt8:
+        """Positions in MEMORY_TYPES."""
+        ...
+
     @property
-    def status(self) -> UInt8: ...
+    def status(self) -> UInt8:
+        """Positions in STATUSES."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sidecar.estimate import Estimator
 from sidecar.limits import GIGABYTE_BYTES, REPORT_NAMED_MAX
 from sidecar.model import FORGOTTEN
 from sidecar.plan.cascade import plan_cascade, plan_spill
-from sidecar.plan.plan import FORGET, SPILL, CascadeSettings, Plan, Policy, StagePlan
+from sidecar.plan.plan import FORGET, SPILL, Brake, CascadeSettings, Plan, Policy, StagePlan
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
 from sidecar.plan.stages import low_watermark
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
@@ -253,7 +253,6 @@ class Sweeper:
         short = [
             stage for stage in plan.stages if stage.shortfall_memories or stage.shortfall_bytes
         ]
-        brake = plan.brake
         report = SweepReport(
             namespace=self._name,
             run_id=result.run_id if result and result.run_id else None,
@@ -278,13 +277,7 @@ class Sweeper:
             unscored=plan.unscored,
             unscored_ids=list(plan.unscored_ids[:REPORT_NAMED_MAX]),
             shortfall=_shortfall(short),
-            brake=brake
-            and BrakeReport(
-                share=brake.share,
-                forgotten_in_window=brake.forgotten_in_window,
-                allowed=brake.allowed,
-                engaged=brake.engaged,
-            ),
+            brake=_brake(plan.brake),
             bytes_planned=int(plan.bytes_freed.sum()),
             bytes_reclaimed=result.bytes_reclaimed if result else 0,
             space_note=result.space_note if result else None,
@@ -343,4 +336,15 @@ def _shortfall(short: list[StagePlan]) -> Shortfall | None:
     return Shortfall(
         memories=max(stage.shortfall_memories for stage in short),
         bytes=max(stage.shortfall_bytes for stage in short),
+    )
+
+
+def _brake(brake: Brake | None) -> BrakeReport | None:
+    if brake is None:
+        return None
+    return BrakeReport(
+        share=brake.share,
+        forgotten_in_window=brake.forgotten_in_window,
+        allowed=brake.allowed,
+        engaged=brake.engaged,
     )

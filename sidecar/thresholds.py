@@ -96,6 +96,7 @@ def parse_threshold(name: str, value: object, path: str = "$.thresholds") -> Val
         raise InvalidParams(
             f"{path} has no option named {quoted(name)}",
             field=f"{path}.{shortened(name)}",
+            bound="only options that are known",
             remedy=remedy_for(name, WIRE_NAMES),
         )
     if value is None:

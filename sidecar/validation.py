@@ -35,6 +35,7 @@ PAST_TIMES: Final = ("created_at", "updated_at", "last_recalled_at", "last_usefu
 FREE_TIMES: Final = ("valid_from", "expires_at", "held_until")
 COUNTS: Final = ("recall_count", "use_count", "regret_count", "success_count", "failure_count")
 FLOAT32_BYTES: Final = 4
+WIRE_NAMES: Final = {spec.name: spec.encode_name for spec in msgspec.structs.fields(MemoryInput)}
 
 
 @dataclass(slots=True)
@@ -231,7 +232,7 @@ def _times(memory: MemoryInput, checked: CheckedMemory, now: int, path: str, len
             value = getattr(memory, name)
             if value is UNSET:
                 continue
-            wire = _wire(name)
+            wire = WIRE_NAMES[name]
             if value is None and name in ("created_at", "updated_at"):
                 continue
             if value is not None and not (lenient and 0 <= value <= INTEGER_MAX):
@@ -257,8 +258,8 @@ def _numbers(memory: MemoryInput, checked: CheckedMemory, path: str, lenient: bo
             continue
         if not 0 <= value <= INTEGER_MAX:
             raise InvalidParams(
-                f"{path}.{_wire(name)} must be an integer from 0 on; it is {value}",
-                field=f"{path}.{_wire(name)}",
+                f"{path}.{WIRE_NAMES[name]} must be an integer from 0 on; it is {value}",
+                field=f"{path}.{WIRE_NAMES[name]}",
                 bound=f"0 to {INTEGER_MAX}",
                 remedy="count from 0",
             )
@@ -285,7 +286,7 @@ def _links(memory: MemoryInput, checked: CheckedMemory, path: str) -> None:
     for name in ("superseded_by", "successor_id"):
         value = getattr(memory, name)
         if value is not UNSET:
-            link = None if value is None else check_id(value, f"{path}.{_wire(name)}")
+            link = None if value is None else check_id(value, f"{path}.{WIRE_NAMES[name]}")
             checked.scalars["superseded_by"] = link
     if memory.supersedes is not UNSET:
         given = memory.supersedes
@@ -336,12 +337,3 @@ def _embedding(memory: MemoryInput, checked: CheckedMemory, path: str) -> None:
         return
     checked.embedding = embedding_bytes(memory.embedding, f"{path}.embedding")
     checked.scalars["embedding_dimensions"] = len(checked.embedding) // FLOAT32_BYTES
-
-
-def _wire(name: str) -> str:
-    return msgspec.structs.fields(MemoryInput)[_FIELD_INDEX[name]].encode_name
-
-
-_FIELD_INDEX: Final = {
-    spec.name: index for index, spec in enumerate(msgspec.structs.fields(MemoryInput))
-}

@@ -355,4 +355,3 @@ class Mover:
             if not (is_full(error) and self._reserve.release()):
                 raise
             self._store.writer.call(work)
-        self._store.checkpoint_if_long()

@@ -158,6 +158,7 @@ class Counts:
 
     @property
     def total(self) -> int:
+        """Hot and cold memories."""
         return self.hot + self.cold
 
 

@@ -21,6 +21,7 @@ class Space:
 
     @property
     def live_bytes(self) -> int:
+        """All rows and each owned file once."""
         return int(self.row_bytes.sum()) + int(self.media_bytes[self.owners > 0].sum())
 
     def freed_by(self, rows: Int64) -> Int64:

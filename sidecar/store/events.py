@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import msgspec
+
 from sidecar.store.rows import COLUMNS, PLACEMENT
 from sidecar.store.sqlite.typed import Connection
 
@@ -54,7 +56,7 @@ def append(
     run_id: str | None = None,
 ) -> None:
     """Write one event into the current transaction. `payload` may be ready-made JSON."""
-    text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
+    text = payload if isinstance(payload, str) else msgspec.json.encode(payload).decode()
     connection.execute(_INSERT, (at, run_id, kind, memory_id, text))
 
 

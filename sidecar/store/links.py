@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sidecar.errors import SupersessionConflict
-from sidecar.model import FORGOTTEN, INVALIDATED
+from sidecar.model import FORGOTTEN, INVALIDATED, SUPERSEDED
 from sidecar.plan.chains import newer_version_stands, older_version_lives
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
@@ -51,6 +51,11 @@ def refuse_loop(connection: Connection, memory_id: str, successor: str, path: st
             "SELECT superseded_by FROM memories WHERE id = ?", (following,)
         ).fetchall()
         following = found[0][0] if found else None
+
+
+def is_superseded(connection: Connection, row: Row) -> bool:
+    """Whether the row is superseded and a newer version of it stands."""
+    return row.status == SUPERSEDED and newer_stands(connection, row.id)
 
 
 def newer_stands(connection: Connection, memory_id: str) -> bool:

@@ -27,7 +27,8 @@ from sidecar.store.rows import Row
 from sidecar.store.segment_files import SegmentFiles
 from sidecar.store.segments import is_segment, is_temporary
 from sidecar.store.space import bytes_on_disk, checkpoint
-from sidecar.store.sqlite.connection import Readers, open_writer, translated
+from sidecar.store.sqlite.checkpointer import Checkpointer
+from sidecar.store.sqlite.connection import DISK_REMEDY, Readers, open_writer, translated
 from sidecar.store.sqlite.migrate import migrate
 from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.typed import Connection
@@ -35,7 +36,6 @@ from sidecar.store.sqlite.writer import Transaction, Writer
 
 FOLDERS: Final = ("cold", "forgotten", "media", "media/.trash")
 PAYLOAD_READ_TRIES: Final = 3  # a row may move between reading it and reading its segment
-WAL_PAGES_MAX: Final = 2_000  # about 16 MiB; then a checkpoint runs on a connection of its own
 
 
 class NamespaceLocked(ForgetdError):
@@ -73,7 +73,8 @@ class Store:
         self.columns = Columns()
         created = not (directory / "hot.db").exists()
         try:
-            self._open_database(estimator, on_commit, created, now)
+            with translated():
+                self._open_database(estimator, on_commit, created, now)
         except BaseException:
             os.close(self._lock_descriptor)
             raise
@@ -102,7 +103,10 @@ class Store:
         self.columns.load(connection)
         self.readers = Readers(self.directory / "hot.db")
         self.commit_file = CommitFile(self.directory / "commits")
-        self.writer = Writer(connection, self.columns, self.commit_file, on_commit)
+        self.checkpointer = Checkpointer(self.directory / "hot.db", self._disk_failed)
+        self.writer = Writer(
+            connection, self.columns, self.commit_file, on_commit, self.checkpointer.committed
+        )
         if self.findings.read_only:
             self.writer.latched = ReadOnly(
                 "The namespace lost commits and is read-only",
@@ -115,6 +119,11 @@ class Store:
             )
         if not self.findings.read_only:
             self.refresh_media()
+
+    def _disk_failed(self, error: apsw.Error) -> None:
+        """A checkpoint could not be written: what follows might not be durable."""
+        self.writer.latched = ReadOnly(remedy=DISK_REMEDY)
+        self.writer.latched.__cause__ = error
 
     def _tidy(self, connection: Connection, now: int) -> None:
         for tier in (COLD, FORGOTTEN):
@@ -184,20 +193,12 @@ class Store:
             if connection.execute("SELECT 1 FROM media LIMIT 1").fetchall():
                 self.writer.call(work)
 
-    def checkpoint_if_long(self) -> None:
-        """Move a long WAL into the database on a reader's connection, beside the writes."""
-        wal = self.directory / "hot.db-wal"
-        if wal.exists() and wal.stat().st_size > WAL_PAGES_MAX * 8192:
-            with self.readers.borrow() as connection:
-                connection.execute("PRAGMA query_only = OFF")
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                connection.execute("PRAGMA query_only = ON")
-
     def close(self) -> None:
         """Finish queued writes, checkpoint, close. The directory can then be copied."""
         if self.writer.latched is None:
             checkpoint(self.writer, truncate=True)
         self.writer.close()
+        self.checkpointer.close()
         self.readers.close()
         self.files.close()
         with translated():

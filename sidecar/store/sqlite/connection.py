@@ -21,6 +21,7 @@ CACHE_KIBIBYTES_WRITER: Final = 16_384
 CACHE_KIBIBYTES_READER: Final = 4_096
 READERS_IDLE_MAX: Final = 4
 STATEMENT_CACHE_SIZE: Final = 200
+DISK_REMEDY: Final = "check the disk and the log, then restart the daemon"
 
 
 class Durability:
@@ -128,7 +129,7 @@ def as_forgetd_error(error: apsw.Error) -> ForgetdError | apsw.Error:
     if isinstance(error, apsw.IOError):
         return ReadOnly(
             "A write to disk failed",
-            remedy="check the disk and the log, then restart the daemon",
+            remedy=DISK_REMEDY,
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return Corrupt(remedy="stop the daemon and run: forgetd doctor")

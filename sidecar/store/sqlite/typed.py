@@ -3,7 +3,7 @@
 apsw's own stubs leave values partly unknown; every other module names these instead.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Bindings = Sequence[Any] | Mapping[str, Any]
@@ -36,6 +36,8 @@ class Connection(Protocol):
     def set_busy_timeout(self, milliseconds: int) -> None: ...
 
     def wal_autocheckpoint(self, n: int) -> None: ...
+
+    def set_wal_hook(self, callable: Callable[[object, str, int], int] | None) -> None: ...
 
     def wal_checkpoint(self, dbname: str | None = None, mode: int = 0) -> tuple[int, int]: ...
 

@@ -19,7 +19,7 @@ from sidecar.limits import WRITE_GROUP_JOBS_MAX, WRITE_QUEUE_JOBS_MAX
 from sidecar.plan.plan import Counts
 from sidecar.store.columns import Columns
 from sidecar.store.commits import RUN_UNFINISHED, THRESHOLD_CROSSED, CommitFile, StoredCounts
-from sidecar.store.sqlite.connection import as_forgetd_error
+from sidecar.store.sqlite.connection import DISK_REMEDY, as_forgetd_error
 from sidecar.store.sqlite.typed import Connection
 
 T = TypeVar("T")
@@ -55,7 +55,9 @@ class Writer:
         columns: Columns,
         commit_file: CommitFile,
         on_commit: Callable[[], None],
+        on_wal: Callable[[int], None],
     ) -> None:
+        """`on_wal` hears after each commit how many pages the WAL has."""
         self.connection = connection
         self.columns = columns
         self.latched: ForgetdError | None = None
@@ -64,6 +66,12 @@ class Writer:
         self._commit_file = commit_file
         self._commits = _commits(connection)
         self._on_commit = on_commit
+
+        def committed(_connection: object, _database: str, pages: int) -> int:
+            on_wal(pages)
+            return 0
+
+        connection.set_wal_hook(committed)
         self._queue: queue.Queue[_Job[Any] | None] = queue.Queue(WRITE_QUEUE_JOBS_MAX)
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="forgetd-writer", daemon=True)
@@ -216,7 +224,7 @@ class Writer:
                 self._commits = commits
                 self.columns.load(self.connection)
         except apsw.Error as error:
-            self.latched = ReadOnly(remedy="check the disk and the log, then restart the daemon")
+            self.latched = ReadOnly(remedy=DISK_REMEDY)
             self.latched.__cause__ = error
 
     def _refuse_if_latched(self) -> None:
