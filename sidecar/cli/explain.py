@@ -1,0 +1,65 @@
+"""`forgetd explain`: why a memory would go, or stays."""
+
+from typing import Any
+
+import click
+
+from sidecar.cli.output import Column, emit_json, table, tell
+from sidecar.cli.settings import Command, settings
+from sidecar.cli.shown import count, number, when
+
+_COLUMNS = (
+    Column("policy"),
+    Column("stage", right=True),
+    Column("goes"),
+    Column("why"),
+    Column("score", right=True),
+    Column("strength", right=True),
+    Column("rank", right=True),
+    Column("protected by"),
+)
+
+
+@click.command(cls=Command)
+@click.argument("id")
+@click.option("--policy", help="Only as this policy sees it.")
+def command(id: str, policy: str | None) -> int:
+    """Say why a memory would go, or stays.
+
+    Shows for each policy whether it is a candidate, its score, its rank and its protections.
+    """
+    options = settings()
+    answer: dict[str, Any] = options.call("memory.explain", {"id": id, "policy": policy})
+    if options.json:
+        emit_json(answer)
+        return 0
+    tell(
+        f"{answer['id']} is {answer['tier']}; importance {answer['importanceSource']} "
+        f"(estimator {answer['estimatorVersion']}); at {when(answer['now'])}"
+    )
+    table(_COLUMNS, [_row(each) for each in answer["policies"]])
+    for each in answer["policies"]:
+        if parts := each["parts"]:
+            tell(f"  {each['policy']}: {_product(parts)}")
+    return 0
+
+
+def _row(each: dict[str, Any]) -> list[str]:
+    rank = "-" if each["rank"] is None else f"{count(each['rank'])} of {count(each['of'])}"
+    return [
+        each["policy"],
+        str(each["stage"] or "-"),
+        "yes" if each["candidate"] else "no",
+        each["why"],
+        number(each["score"]),
+        number(each["strength"]),
+        rank,
+        ", ".join(each["protections"]) or "-",
+    ]
+
+
+def _product(parts: dict[str, Any]) -> str:
+    return (
+        f"value {number(parts['value'])}, retention {number(parts['retention'])}, "
+        f"recall recency {number(parts['recallRecency'])}, status ×{parts['statusFactor']}"
+    )

@@ -1,0 +1,119 @@
+"""Every failure as two lines for the person at the terminal, and an exit code.
+
+    forgetd: what went wrong
+      next: what to do about it
+
+Exit codes: 0 done · 1 the answer is negative (nothing found, something did not come back) ·
+64 the command line or a parameter is wrong · 65 the data or the state does not allow it ·
+69 no daemon answers · 70 a fault of the daemon or the command · 75 try again later ·
+77 not permitted. `serve` adds 71, 73 and 78 (`sidecar.errors.StartError`).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sidecar.cli.output import say
+from sidecar.client import RpcFailure, Unreachable
+
+NEGATIVE: Final = 1
+USAGE: Final = 64
+DATA: Final = 65
+UNREACHABLE: Final = 69
+INTERNAL: Final = 70
+TRY_AGAIN: Final = 75
+NOT_PERMITTED: Final = 77
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+_UNREACHABLE_CODES: Final = {
+    "permission": NOT_PERMITTED,
+    "path_too_long": USAGE,
+    "timeout": TRY_AGAIN,
+}
+
+# The daemon's remedies speak of methods; where a command does it, the command is named.
+_NEXT_COMMAND: Final = {
+    "memory_not_found": "see `forgetd list`, and `forgetd list --tier forgotten`",
+    "namespace_not_found": "see `forgetd namespaces` for the names",
+    "plan_unknown": "make a new plan: forgetd sweep --dry-run",
+    "plan_expired": "make a new plan: forgetd sweep --dry-run",
+    "plan_used": "see what it did with `forgetd runs`, or make a new plan",
+    "plan_not_applicable": "make a new plan, without --now: forgetd sweep --dry-run",
+    "run_unknown": "see `forgetd runs` for the ids",
+    "forgetting_disabled": "forgetd thresholds set forgetEnabled=true, or sweep --dry-run",
+    "deadline_exceeded": "a run goes on all the same: look with `forgetd runs`",
+    "clock_not_injectable": "start the daemon with `forgetd serve --allow-injected-clock`",
+}
+
+# What helps where the daemon names no remedy.
+_NEXT: Final = {
+    "parse_error": "send valid JSON",
+    "method_not_found": "see docs/methods.md for the names",
+    "internal_error": "look for the correlation id in the daemon's log",
+    "overloaded": "call again in a moment",
+    "shutting_down": "call again when the daemon is back",
+    "too_large": "send fewer memories at once",
+    "permission_denied": "call as the user who started the daemon",
+    "read_only": "see `forgetd status`; then stop the daemon and run `forgetd doctor`",
+    "disk_full": "make room on the disk; the daemon goes on by itself",
+    "corrupt": "stop the daemon and run `forgetd doctor`",
+    "namespace_conflict": "use the spelling of the namespace that is there",
+    "namespaces_exhausted": "call again: idle namespaces close",
+    "run_not_undoable": "see `forgetd runs show` for its state",
+    "run_queue_full": "call again when the runs that wait are done",
+}
+
+
+@dataclass(eq=False)
+class Failure(Exception):
+    """Ends a command: what went wrong, what to do next, and the exit code."""
+
+    what: str
+    next: str
+    exit_code: int
+
+    def show(self) -> None:
+        """Print both lines on standard error."""
+        say(f"forgetd: {self.what}")
+        say(f"  next: {self.next}")
+
+
+def failure_of(error: RpcFailure | Unreachable) -> Failure:
+    """An error of the client as a failure of the command."""
+    if isinstance(error, Unreachable):
+        code = _UNREACHABLE_CODES.get(error.reason, UNREACHABLE)
+        return Failure(error.message, error.remedy, code)
+    return Failure(
+        _what(error),
+        _next(error),
+        exit_code_of(error.symbol),
+    )
+
+
+def exit_code_of(symbol: str) -> int:
+    """The exit code of an error of the wire; an unknown symbol is a fault."""
+    from sidecar.errors import walk
+
+    return next((kind.exit_code for kind in walk() if kind.symbol == symbol), INTERNAL)
+
+
+def _next(error: RpcFailure) -> str:
+    command = _NEXT_COMMAND.get(error.symbol)
+    told = error.data.get("remedy") or _NEXT.get(error.symbol, "see `forgetd status`")
+    return command or str(told)
+
+
+def _what(error: RpcFailure) -> str:
+    what = error.message
+    field = error.data.get("field")
+    if isinstance(field, str) and field not in what:
+        what = f"{field}: {what}"
+    detail = error.data.get("detail")
+    if isinstance(detail, str) and detail not in what:
+        what += f": {detail}"
+    bound = error.data.get("bound")
+    if isinstance(bound, str) and bound not in what:
+        what += f" (allowed: {bound})"
+    if correlation := error.data.get("correlationId"):
+        what += f" (correlation id {correlation})"
+    return what

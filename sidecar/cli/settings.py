@@ -1,0 +1,131 @@
+"""The options that every command takes, before or after its name."""
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from sidecar.client import Client, Params
+from sidecar.locations import (
+    SOCKET_VARIABLE,
+    STATE_VARIABLE,
+    config_path,
+    socket_path,
+    state_directory,
+)
+
+DEFAULT_NAMESPACE: Final = "default"
+
+
+@dataclass
+class Settings:
+    """What the global options say. None where an option was not given."""
+
+    socket: str | None = None
+    state_dir: str | None = None
+    namespace: str | None = None
+    json: bool = False
+
+    def client(self) -> Client:
+        """A client of the daemon that the options, the environment or the file name."""
+        state = self.state_dir or os.environ.get(STATE_VARIABLE) or _written("state_dir")
+        given = self.socket or os.environ.get(SOCKET_VARIABLE) or _written("socket")
+        return Client(socket_path(given, state))
+
+    def state_directory(self) -> Path:
+        """The absolute path of the state directory that they name."""
+        given = self.state_dir or os.environ.get(STATE_VARIABLE) or _written("state_dir")
+        return state_directory(given)
+
+    def call(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        """The result of a method in the namespace that these options name.
+
+        Parameters that are None are left out. Raises as Client.call.
+        """
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        return self.client().call(method, {"namespace": self.namespace_name(), **given})
+
+    def call_daemon(self, method: str, params: Params | None = None) -> Any:
+        """The result of a method, with exactly these parameters. Raises as Client.call."""
+        return self.client().call(method, params)
+
+    def namespace_name(self) -> str:
+        """The namespace to use."""
+        return DEFAULT_NAMESPACE if self.namespace is None else self.namespace
+
+    def hint(self, arguments: str, namespace: str | None = None) -> str:
+        """A command line for the user to type, which reaches the same daemon.
+
+        It is about `namespace`, or about the one that these options name.
+        """
+        shown = self.namespace_name() if namespace is None else namespace
+        words = ["forgetd"]
+        for option, value in (
+            ("--socket", self.socket),
+            ("--state-dir", self.state_dir),
+            ("--namespace", None if shown == DEFAULT_NAMESPACE else shown),
+        ):
+            if value is not None:
+                words += [option, shlex.quote(value)]
+        return " ".join([*words, arguments])
+
+
+def settings() -> Settings:
+    """The settings of the command that runs."""
+    return click.get_current_context().ensure_object(Settings)
+
+
+class Command(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params += _global_options()
+
+
+class Group(click.Group):
+    """A command with commands of its own; it and they take the global options too."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params += _global_options()
+
+
+def _global_options() -> list[click.Parameter]:
+    def option(name: str, explanation: str, **attributes: Any) -> click.Option:
+        return click.Option(
+            [name], help=explanation, expose_value=False, callback=_remember, **attributes
+        )
+
+    return [
+        option("--socket", "The daemon's socket (default: $FORGETD_SOCKET).", metavar="PATH"),
+        option("--state-dir", "The daemon's state directory.", metavar="DIRECTORY"),
+        option("--namespace", f"Default: {DEFAULT_NAMESPACE}.", metavar="NAME"),
+        option("--json", "Print the daemon's answer as JSON.", is_flag=True),
+    ]
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    # Not given after the name: what was given before it stays.
+    if value is not None and value is not False and option.name:
+        setattr(context.ensure_object(Settings), option.name, value)
+
+
+def _written(key: str) -> str | None:
+    """A key of the [daemon] section of forgetd.toml; what is wrong there `serve` tells."""
+    path = config_path()
+    if not path.is_file():
+        return None
+    import tomllib
+
+    try:
+        section: Any = tomllib.loads(path.read_text()).get("daemon", {})
+        value = section.get(key)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return value if isinstance(value, str) else None
