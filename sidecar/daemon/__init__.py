@@ -1,0 +1,1 @@
+"""The long-running process: directories, locks, the socket, signals, and the way it ends."""

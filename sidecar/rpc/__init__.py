@@ -1,0 +1,1 @@
+"""The wire: JSON-RPC 2.0 over HTTP on a Unix socket."""

@@ -1,0 +1,78 @@
+"""The one place that knows jsonrpcserver: it carries one well-formed call to its method.
+
+Its JSON and its schema layers are off: what comes in is decoded and checked, and what goes out
+is encoded already. Nothing a method raises gets past here.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, cast
+
+import structlog
+from jsonrpcserver import Error, Success, async_dispatch
+
+from sidecar.errors import ForgetdError, InternalError, MethodNotFound
+from sidecar.rpc.calls import Calls
+from sidecar.rpc.method import Method
+from sidecar.suggest import remedy_for
+
+Call = dict[str, Any]
+Reply = dict[str, Any]
+
+_log: Final = structlog.get_logger("sidecar.rpc")
+
+
+class Dispatcher:
+    """Calls methods by name. A reply holds its result as encoded JSON (`msgspec.Raw`)."""
+
+    def __init__(self, methods: Mapping[str, Method], calls: Calls) -> None:
+        self._names = tuple(methods)
+        self._table = {name: _adapter(method, calls) for name, method in methods.items()}
+
+    async def dispatch(self, call: Call) -> Reply | None:
+        """The reply to a call that is a valid Request object; None for a notification."""
+        name = call["method"]
+        if name not in self._table:
+            error = MethodNotFound(remedy=remedy_for(name, self._names))
+            return reply_with_error(error, call["id"]) if "id" in call else None
+        reply = await async_dispatch(
+            cast(Any, call),
+            methods=self._table,
+            deserializer=_unchanged,
+            validator=_unchanged,
+            serializer=_unchanged,
+        )
+        return cast(Reply, reply) if reply else None
+
+
+def reply_with_error(error: ForgetdError, call_id: object) -> Reply:
+    """The reply object of an error."""
+    told = {"code": error.code, "message": error.message, "data": error.to_wire_data()}
+    return {"jsonrpc": "2.0", "error": told, "id": call_id}
+
+
+def internal_error(cause: BaseException, doing: str) -> InternalError:
+    """Log `cause` under a new correlation id, and the error that says only that id."""
+    correlation_id = secrets.token_hex(8)
+    _log.error("internal error", correlationId=correlation_id, doing=doing, exc_info=cause)
+    return InternalError(correlationId=correlation_id)
+
+
+def _adapter(method: Method, calls: Calls) -> Callable[..., Awaitable[Any]]:
+    async def call(*by_position: object, **by_name: object) -> Any:
+        try:
+            return Success(await calls.run(method, by_name or by_position))
+        except ForgetdError as error:
+            return _failure(error)
+        except Exception as error:
+            return _failure(internal_error(error, method.name))
+
+    return call
+
+
+def _failure(error: ForgetdError) -> Any:
+    return Error(error.code, error.message, error.to_wire_data())
+
+
+def _unchanged(value: Any) -> Any:
+    return value

@@ -1,0 +1,12 @@
+"""Every method of the protocol, by name, in the order in which it is documented."""
+
+from typing import Final
+
+from sidecar.rpc.method import Method
+from sidecar.rpc.methods import forgetting, memory, namespaces, runs, system
+
+_NOUNS: Final = (memory, forgetting, runs, namespaces, system)
+
+METHODS: Final[dict[str, Method]] = {
+    method.name: method for noun in _NOUNS for method in noun.methods
+}

@@ -1,0 +1,208 @@
+"""What the wire needs of the rest: the registry of namespaces, and one namespace.
+
+The handlers are written against these two; `sidecar.registry.Registry` and
+`sidecar.namespace.Namespace` are what they meet in a running daemon.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from sidecar.model import Memory, MemoryInput, MemoryType, Status, Tier
+from sidecar.reports import (
+    DecisionPage,
+    Explanation,
+    ForgetReport,
+    ImportReport,
+    MemoryList,
+    NamespaceListing,
+    NamespaceStatus,
+    OpenReport,
+    PutManyReport,
+    RecallReport,
+    RestoreReport,
+    RunDetail,
+    RunPage,
+    SweepReport,
+    ThresholdsReport,
+    TouchReport,
+)
+from sidecar.thresholds import Value
+
+IfExists = Literal["error", "replace", "skip"]
+Depth = Literal["auto", "hot", "deep"]
+Touch = Literal["top", "all", "none"]
+Mode = Literal["normal", "strict"]
+
+
+class NamespacePort(Protocol):
+    """One namespace: every method may raise ForgetdError, and nothing else on purpose."""
+
+    async def put(self, *, memory: MemoryInput, if_exists: IfExists) -> Memory:
+        """Store one memory. Raises MemoryExists, InvalidParams."""
+        ...
+
+    async def put_many(
+        self, *, memories: list[MemoryInput], if_exists: IfExists, partial: bool
+    ) -> PutManyReport:
+        """Store many: all or none, or with `partial` the good ones."""
+        ...
+
+    async def import_many(
+        self,
+        *,
+        memories: list[dict[str, Any]],
+        if_exists: IfExists,
+        skip_bad: bool,
+        source: str | None,
+    ) -> ImportReport:
+        """Store records of another system; what cannot be judged is unscored."""
+        ...
+
+    async def get(self, *, id: str, include_embedding: bool) -> Memory | None:
+        """One memory; None where it is unknown or forgotten."""
+        ...
+
+    async def get_many(self, *, ids: list[str], include_embedding: bool) -> list[Memory | None]:
+        """As many answers as ids, in their order."""
+        ...
+
+    async def list(
+        self,
+        *,
+        tier: Tier | None,
+        status: Status | None,
+        memory_type: MemoryType | None,
+        cursor: str | None,
+        limit: int,
+    ) -> MemoryList:
+        """A page of memories."""
+        ...
+
+    async def update(self, *, id: str, patch: MemoryInput, if_revision: int | None) -> Memory:
+        """Change what `patch` names. Raises MemoryNotFound, RevisionConflict."""
+        ...
+
+    async def recall(
+        self,
+        *,
+        query: str | None,
+        embedding: Sequence[float] | str | None,
+        embedding_model: str | None,
+        top_k: int,
+        depth: Depth,
+        memory_types: Sequence[MemoryType] | None,
+        include_archived: bool,
+        min_strength: float | None,
+        touch: Touch,
+    ) -> RecallReport:
+        """Find memories. Raises InvalidParams for an embedding of another size."""
+        ...
+
+    async def touch(self, *, ids: Sequence[str]) -> TouchReport:
+        """Count a use of each memory now, durably."""
+        ...
+
+    async def supersede(self, *, id: str, by: str) -> Memory:
+        """Link `id` to its successor. Raises SupersessionConflict."""
+        ...
+
+    async def pin(self, *, id: str, pinned: bool) -> Memory:
+        """Set or take the pin. Raises MemoryNotFound."""
+        ...
+
+    async def hold(self, *, id: str, until: int | None) -> Memory:
+        """Set or take the hold. Raises MemoryNotFound."""
+        ...
+
+    async def forget(self, *, ids: Sequence[str], reason: str) -> ForgetReport:
+        """Move memories to forgotten on the host's word."""
+        ...
+
+    async def restore(
+        self, *, ids: Sequence[str] | None, run_id: str | None, reason: str | None
+    ) -> RestoreReport:
+        """Bring memories back; exactly one argument is not None."""
+        ...
+
+    async def explain(self, *, id: str, policy: str | None) -> Explanation:
+        """How each policy sees one memory. Raises MemoryNotFound."""
+        ...
+
+    async def sweep(
+        self,
+        *,
+        dry_run: bool,
+        plan_id: str | None,
+        mode: Mode,
+        policy: str | None,
+        brake_share: float | None,
+        now: int | None,
+        decisions_limit: int,
+        trigger: str = "call",
+    ) -> SweepReport:
+        """Plan a sweep, apply a plan, or do both."""
+        ...
+
+    async def cold_spill(self, *, dry_run: bool, target: int | None) -> SweepReport:
+        """Spill down to `target` hot memories, or to the low watermark."""
+        ...
+
+    async def thresholds_report(self) -> ThresholdsReport:
+        """The settings in force and what they mean now."""
+        ...
+
+    async def set_thresholds(self, values: Mapping[str, Value | None]) -> ThresholdsReport:
+        """Change settings by wire name; None takes one back."""
+        ...
+
+    async def resume(self) -> ThresholdsReport:
+        """Lift what holds automatic runs back."""
+        ...
+
+    async def runs(self, *, limit: int, cursor: str | None) -> RunPage:
+        """A page of runs, newest first."""
+        ...
+
+    async def run(self, *, run_id: str) -> RunDetail:
+        """One run. Raises RunUnknown."""
+        ...
+
+    async def decisions(
+        self, *, run_id: str | None, plan_id: str | None, cursor: str | None, limit: int
+    ) -> DecisionPage:
+        """A page of decisions. Raises RunUnknown, PlanUnknown."""
+        ...
+
+    async def undo(self, *, run_id: str) -> RestoreReport:
+        """Bring back what a run moved. Raises RunUnknown, RunNotUndoable."""
+        ...
+
+    async def apply_open_options(
+        self, *, thresholds: Mapping[str, Value | None], created: bool
+    ) -> OpenReport:
+        """Take a client's options for a new namespace, or compare them."""
+        ...
+
+    async def status(self) -> NamespaceStatus:
+        """Counts, settings, pauses and alarms."""
+        ...
+
+
+class RegistryPort(Protocol):
+    """All namespaces of one state directory."""
+
+    async def recover(self) -> None:
+        """Finish what a killed daemon left half done. Awaited once, before the first call."""
+        ...
+
+    async def open(self, name: str, create: bool) -> NamespacePort:
+        """The namespace. Raises NamespaceNotFound (never when `create`) and InvalidParams."""
+        ...
+
+    def names(self) -> list[NamespaceListing]:
+        """Every namespace there is, open or not."""
+        ...
+
+    async def close_all(self) -> None:
+        """Stop runs between transactions, finish writes, checkpoint, close."""
+        ...
