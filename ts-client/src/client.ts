@@ -1,0 +1,193 @@
+import { setMaxListeners } from "node:events"
+import { checkJson } from "./encode.js"
+import { ClosedError, TimeoutError } from "./errors.js"
+import { parseReply } from "./reply.js"
+import { repeatable, resolveRetry, type RetryOptions, type RetryPolicy } from "./retry.js"
+import { Transport } from "./transport.js"
+
+/** A little more than the daemon's own deadlines, so that its typed answer comes first. */
+const TIMEOUT_CALL_MS = 65_000
+const TIMEOUT_RUN_MS = 610_000
+
+/** The largest body the daemon reads. */
+const BODY_BYTES_MAX = 33_554_432
+const REPLY_BYTES_MAX_DEFAULT = 268_435_456
+
+/** setTimeout fires at once for anything longer. */
+const TIMER_MS_MAX = 2_147_483_647
+
+/** Methods on many memories, which the daemon gives minutes. */
+const RUNS: ReadonlySet<string> = new Set([
+  "memory.putMany",
+  "forgetSweep",
+  "coldSpill",
+  "memory.restore",
+  "memory.forget",
+  "memory.import",
+  "runs.undo",
+])
+
+/** What any call takes. */
+export interface CallOptions {
+  /** Aborts the call, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds for the whole call, repetitions included. Replaces the client's. */
+  readonly timeoutMs?: number | undefined
+}
+
+export interface ClientOptions {
+  /**
+   * Milliseconds for every call. Default: 65,000, and 610,000 for the methods that store or
+   * move many memories (both a little above the daemon's deadlines).
+   */
+  readonly timeoutMs?: number | undefined
+  /** How reads are repeated after a broken connection or a retryable error; false: never. */
+  readonly retry?: RetryOptions | false | undefined
+  /** Longest answer accepted, in bytes. Default 256 MiB. */
+  readonly maxReplyBytes?: number | undefined
+}
+
+/** A method's parameters by their wire names. */
+export type Params = Readonly<Record<string, unknown>>
+
+/**
+ * JSON-RPC calls over the daemon's socket. Connects when first called; holds no process open
+ * while no call is under way.
+ */
+export class RpcClient {
+  readonly #transport: Transport
+  readonly #timeoutMs: number | undefined
+  readonly #retry: RetryPolicy
+  readonly #underWay = new Set<AbortController>()
+  #closed = false
+  #lastId = 0
+
+  constructor(socketPath: string, options: ClientOptions = {}) {
+    this.#timeoutMs = checkMilliseconds(options.timeoutMs)
+    this.#retry = resolveRetry(options.retry)
+    this.#transport = new Transport(socketPath, options.maxReplyBytes ?? REPLY_BYTES_MAX_DEFAULT)
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /**
+   * The result of `method`; its type is the caller's word. Reads are repeated as `retry` says;
+   * writes never are, because a lost answer does not tell whether they were carried out. What
+   * `before` does comes first, within the same deadline; its failure is the call's.
+   *
+   * Rejects with TypeError or RangeError (nothing sent), RpcError, ConnectError, TimeoutError,
+   * ClosedError, ProtocolError, or the signal's reason.
+   */
+  async call<T>(
+    method: string,
+    params: Params = {},
+    options: CallOptions = {},
+    before?: () => Promise<unknown>,
+  ): Promise<T> {
+    const id = ++this.#lastId
+    const body = encodeCall(id, method, params)
+    const timeoutMs =
+      checkMilliseconds(options.timeoutMs) ?? this.#timeoutMs ?? defaultTimeoutMs(method)
+    return await this.#withDeadline(method, timeoutMs, options.signal, async (signal) => {
+      if (before !== undefined) await abortable(before(), signal)
+      return await this.#repeat(method, params, signal, async () => {
+        const reply = await this.#transport.post(body, signal)
+        return parseReply(method, id, reply) as T
+      })
+    })
+  }
+
+  /** Calls under way reject with ClosedError, so do later ones. May be called again. */
+  close(): void {
+    this.#closed = true
+    for (const controller of this.#underWay) controller.abort(new ClosedError())
+    this.#transport.close()
+  }
+
+  /** Runs `work` with one signal that the deadline, the caller and `close` all abort. */
+  async #withDeadline<T>(
+    method: string,
+    timeoutMs: number,
+    callerSignal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (this.#closed) throw new ClosedError()
+    callerSignal?.throwIfAborted()
+    const controller = new AbortController()
+    const forward = (): void => controller.abort(callerSignal?.reason)
+    const timer = setTimeout(() => controller.abort(new TimeoutError(method, timeoutMs)), timeoutMs)
+    if (callerSignal !== undefined) {
+      // Many calls may share one signal: eleven listeners are no leak here.
+      setMaxListeners(0, callerSignal)
+      callerSignal.addEventListener("abort", forward, { once: true })
+    }
+    this.#underWay.add(controller)
+    try {
+      return await work(controller.signal)
+    } finally {
+      this.#underWay.delete(controller)
+      callerSignal?.removeEventListener("abort", forward)
+      clearTimeout(timer)
+    }
+  }
+
+  async #repeat<T>(
+    method: string,
+    params: Params,
+    signal: AbortSignal,
+    attempt: () => Promise<T>,
+  ): Promise<T> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (tried >= this.#retry.attempts || !repeatable(method, params, error)) throw error
+        await pause(this.#retry.delayMs(tried), signal)
+      }
+    }
+  }
+}
+
+function encodeCall(id: number, method: string, params: Params): string {
+  checkJson(params)
+  const body = JSON.stringify({ jsonrpc: "2.0", id, method, params })
+  const bytes = Buffer.byteLength(body)
+  if (bytes > BODY_BYTES_MAX) {
+    throw new RangeError(
+      `${method}: the call has ${bytes} bytes, the daemon reads ${BODY_BYTES_MAX}: split it`,
+    )
+  }
+  return body
+}
+
+function defaultTimeoutMs(method: string): number {
+  return RUNS.has(method) ? TIMEOUT_RUN_MS : TIMEOUT_CALL_MS
+}
+
+function checkMilliseconds(timeoutMs: number | undefined): number | undefined {
+  if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= TIMER_MS_MAX)) return timeoutMs
+  throw new RangeError(`timeoutMs is ${timeoutMs}: give more than 0 and at most ${TIMER_MS_MAX}`)
+}
+
+/** Waits, or rejects with the signal's reason as soon as it is aborted. */
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const waited = new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs)))
+  try {
+    await abortable(waited, signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What `promise` becomes, or a rejection with the signal's reason if that comes first. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    signal.addEventListener("abort", stop, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop))
+  })
+}

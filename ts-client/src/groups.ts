@@ -1,0 +1,154 @@
+import type { CallOptions, Params } from "./client.js"
+import {
+  splitOptions,
+  type DecisionsSelector,
+  type PageOptions,
+  type StatusOptions,
+} from "./options.js"
+import { pages } from "./pages.js"
+import type {
+  ClockReport,
+  Decision,
+  DecisionPage,
+  NamespaceListing,
+  OpenReport,
+  OpenThresholds,
+  RunDetail,
+  RunList,
+  SystemStatus,
+  ThresholdChanges,
+  ThresholdsReport,
+} from "./reports.js"
+import type { RestoreReport } from "./types.js"
+
+/** Makes one call in the namespace of the system that the group belongs to. */
+export type Caller = <T>(method: string, params?: Params, options?: CallOptions) => Promise<T>
+
+/** The settings of forgetting in this namespace. */
+export class ThresholdsGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  /** The settings in force, and what stops automatic runs. */
+  get(options?: CallOptions): Promise<ThresholdsReport> {
+    return this.#call("thresholds.get", {}, options)
+  }
+
+  /** Changes the settings named; null takes the default back. A config file wins over these. */
+  set(thresholds: ThresholdChanges, options?: CallOptions): Promise<ThresholdsReport> {
+    return this.#call("thresholds.set", { thresholds }, options)
+  }
+
+  /** Lets automatic runs go on after an undo, a brake or a clock alarm. */
+  resume(options?: CallOptions): Promise<ThresholdsReport> {
+    return this.#call("thresholds.resume", {}, options)
+  }
+}
+
+/** The runs of this namespace, newest first. */
+export class RunsGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  list(options: PageOptions = {}): Promise<RunList> {
+    const { params, call } = splitOptions(options)
+    return this.#call("runs.list", withoutNull(params), call)
+  }
+
+  /** One run with its report as it was answered. RpcError `run_unknown` if there is none. */
+  get(runId: string, options?: CallOptions): Promise<RunDetail> {
+    return this.#call("runs.get", { runId }, options)
+  }
+
+  /** One page of the decisions of a run or of a plan. */
+  decisions(selector: DecisionsSelector, options: PageOptions = {}): Promise<DecisionPage> {
+    const { params, call } = splitOptions(options)
+    return this.#call("runs.decisions", { ...selector, ...withoutNull(params) }, call)
+  }
+
+  /** All decisions of a run or of a plan, fetched page by page. */
+  allDecisions(
+    selector: DecisionsSelector,
+    options: Omit<PageOptions, "cursor"> = {},
+  ): AsyncGenerator<Decision, void, undefined> {
+    return pages(async (cursor) => {
+      const page = await this.decisions(selector, { ...options, cursor })
+      return { items: page.decisions, cursor: page.cursor }
+    })
+  }
+
+  /** Brings back what the run moved. Automatic runs pause until `thresholds.resume()`. */
+  undo(runId: string, options?: CallOptions): Promise<RestoreReport> {
+    return this.#call("runs.undo", { runId }, options)
+  }
+}
+
+/** The daemon's namespaces. */
+export class NamespacesGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  /** Creates the namespace if there is none. Thresholds apply only then, else are compared. */
+  open(
+    namespace: string,
+    thresholds: OpenThresholds = {},
+    options?: CallOptions,
+  ): Promise<OpenReport> {
+    return this.#call("namespaces.open", { namespace, thresholds }, options)
+  }
+
+  async list(options?: CallOptions): Promise<NamespaceListing[]> {
+    const answer = await this.#call<{ namespaces: NamespaceListing[] }>(
+      "namespaces.list",
+      {},
+      options,
+    )
+    return answer.namespaces
+  }
+}
+
+/** The daemon itself. */
+export class SystemGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  /** The daemon's state and that of this namespace, or of all. Opens nothing. */
+  status(options: StatusOptions = {}): Promise<SystemStatus> {
+    const { params, call } = splitOptions(options)
+    return this.#call("system.status", params, call)
+  }
+
+  /** Every bound that the daemon enforces, by name. */
+  limits(options?: CallOptions): Promise<Record<string, number>> {
+    return this.#call("system.limits", {}, options)
+  }
+
+  /** The daemon's time; sets it to `now` where `serve --allow-injected-clock` runs. */
+  clock(now?: number, options?: CallOptions): Promise<ClockReport> {
+    return this.#call("system.clock", { now }, options)
+  }
+
+  /** Asks the daemon to finish its calls and stop. */
+  stop(options?: CallOptions): Promise<{ stopping: true }> {
+    return this.#call("system.stop", {}, options)
+  }
+}
+
+/** A page's null cursor means "no more"; a call's absent one means "from the start". */
+export function withoutNull<T extends { readonly cursor?: string | null | undefined }>(
+  params: T,
+): Params {
+  return { ...params, cursor: params.cursor ?? undefined }
+}

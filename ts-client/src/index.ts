@@ -1,0 +1,20 @@
+export { MemorySystem } from "./memory-system.js"
+export { RpcClient } from "./client.js"
+export type { CallOptions, ClientOptions, Params } from "./client.js"
+export {
+  ClosedError,
+  ConnectError,
+  ForgetdError,
+  ProtocolError,
+  RpcError,
+  TimeoutError,
+} from "./errors.js"
+export type { RpcErrorData } from "./errors.js"
+export type { NamespacesGroup, RunsGroup, SystemGroup, ThresholdsGroup } from "./groups.js"
+export { resolveSocketPath, SOCKET_PATH_BYTES_MAX } from "./socket-path.js"
+export type { RetryOptions } from "./retry.js"
+export type * from "./options.js"
+export type * from "./reports.js"
+export type * from "./types.js"
+export { DECAY_PER_DAY, POLICIES, strengthOf, strengthParts, sweepScore } from "./strength.js"
+export type { PolicyExponents, ScoredFields, StrengthParts, SweepScore } from "./strength.js"

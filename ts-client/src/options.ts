@@ -1,0 +1,161 @@
+import type { CallOptions, ClientOptions } from "./client.js"
+import type { OpenThresholds } from "./reports.js"
+import type { IfExists, MemoryType, Status, Tier } from "./types.js"
+
+/** What a `MemorySystem` is made with. All are optional. */
+export interface MemorySystemOptions extends OpenThresholds, ClientOptions {
+  /** The wall around this system's memories. Default `default`. */
+  readonly namespace?: string | undefined
+  /** The daemon's socket. Default: as the daemon chooses it, see `resolveSocketPath`. */
+  readonly socketPath?: string | undefined
+}
+
+const THRESHOLD_NAMES = [
+  "forgetThresholdCount",
+  "forgetThresholdTotal",
+  "forgetThresholdDiskGB",
+  "forgetEnabled",
+] as const satisfies readonly (keyof OpenThresholds)[]
+
+const OPTION_NAMES: ReadonlySet<string> = new Set([
+  ...THRESHOLD_NAMES,
+  "namespace",
+  "socketPath",
+  "timeoutMs",
+  "retry",
+  "maxReplyBytes",
+] satisfies readonly (keyof MemorySystemOptions)[])
+
+/**
+ * The threshold options that were given, for `namespaces.open`. Throws TypeError for an option
+ * with an unknown name, which a program without types would otherwise lose in silence.
+ */
+export function openThresholds(options: MemorySystemOptions): OpenThresholds {
+  for (const name of Object.keys(options)) {
+    if (OPTION_NAMES.has(name)) continue
+    throw new TypeError(
+      `MemorySystem has no option ${name}: it has ${[...OPTION_NAMES].join(", ")}; ` +
+        "thresholds.set changes the others",
+    )
+  }
+  return Object.fromEntries(
+    THRESHOLD_NAMES.filter((name) => options[name] !== undefined).map((name) => [
+      name,
+      options[name],
+    ]),
+  )
+}
+
+export interface PutOptions extends CallOptions {
+  /** What to do when the id exists. Default `error`. */
+  readonly ifExists?: IfExists | undefined
+}
+
+export interface PutManyOptions extends PutOptions {
+  /** True: store the good ones and report the bad. Default false: all or nothing. */
+  readonly partial?: boolean | undefined
+}
+
+export interface ImportOptions extends CallOptions {
+  /** Default `skip`. */
+  readonly ifExists?: IfExists | undefined
+  /** Where the records come from, kept for the reader. */
+  readonly source?: string | undefined
+  /** True: report bad records and go on. Default false. */
+  readonly skipBad?: boolean | undefined
+}
+
+export interface GetOptions extends CallOptions {
+  readonly includeEmbedding?: boolean | undefined
+}
+
+export interface ListAllOptions extends CallOptions {
+  /** `forgotten` lists what may be restored. */
+  readonly tier?: Tier | undefined
+  readonly status?: Status | undefined
+  readonly memoryType?: MemoryType | undefined
+  /** Memories a page, at most 1,000. Default 100. */
+  readonly limit?: number | undefined
+}
+
+export interface ListOptions extends ListAllOptions {
+  /** Of the page before. */
+  readonly cursor?: string | null | undefined
+}
+
+export interface UpdateOptions extends CallOptions {
+  /** Refuse (`revision_conflict`) unless the memory still has this revision. */
+  readonly ifRevision?: number | undefined
+}
+
+/** A question by text, by vector, or both. */
+export interface RecallOptions extends CallOptions {
+  readonly query?: string | undefined
+  readonly embedding?: Float32Array | readonly number[] | string | undefined
+  readonly embeddingModel?: string | undefined
+  /** Default 20. */
+  readonly topK?: number | undefined
+  /** `auto` searches cold memories when the hot ones have too few answers. Default `auto`. */
+  readonly depth?: "auto" | "hot" | "deep" | undefined
+  readonly memoryTypes?: readonly MemoryType[] | undefined
+  readonly includeArchived?: boolean | undefined
+  readonly minStrength?: number | undefined
+  /** Which results count as used. `top`: the first three. Default `top`. */
+  readonly touch?: "top" | "all" | "none" | undefined
+}
+
+export interface ForgetOptions extends CallOptions {
+  /** Default `called`. */
+  readonly reason?: string | undefined
+}
+
+/** What to restore: exactly one of these. */
+export type RestoreSelector =
+  { readonly ids: readonly string[] } | { readonly runId: string } | { readonly reason: string }
+
+export interface ExplainOptions extends CallOptions {
+  /** Default: every policy. */
+  readonly policy?: string | undefined
+}
+
+export interface SweepOptions extends CallOptions {
+  /** True: plan only, nothing moves. Default false. */
+  readonly dryRun?: boolean | undefined
+  /** Carry out exactly this plan of a dry run. Leave it out to sweep without one. */
+  readonly planId?: string
+  /** `strict` goes on to stronger memories until the number is reached. Default `normal`. */
+  readonly mode?: "normal" | "strict" | undefined
+  readonly policy?: string | undefined
+  readonly brakeShare?: number | undefined
+  /** Plan as of this time; for dry runs only. */
+  readonly now?: number | undefined
+  /** Decisions in the report. Default 100. */
+  readonly decisionsLimit?: number | undefined
+}
+
+export interface SpillOptions extends CallOptions {
+  readonly dryRun?: boolean | undefined
+  /** Hot memories to go down to. Default: the low watermark. */
+  readonly target?: number | undefined
+}
+
+export interface PageOptions extends CallOptions {
+  readonly limit?: number | undefined
+  readonly cursor?: string | null | undefined
+}
+
+/** The decisions of a run that happened, or of a plan. */
+export type DecisionsSelector = { readonly runId: string } | { readonly planId: string }
+
+export interface StatusOptions extends CallOptions {
+  /** All namespaces instead of this one. */
+  readonly all?: boolean | undefined
+}
+
+/** Parts the wire's parameters of a method from what steers the call. */
+export function splitOptions<T extends CallOptions>(
+  options: T,
+): { params: Omit<T, keyof CallOptions>; call: CallOptions } {
+  const { signal, timeoutMs, ...params } = options
+  return { params, call: { signal, timeoutMs } }
+}
