@@ -4,7 +4,7 @@
  *     node build/examples/demo/bring_back.js RUN
  */
 import { MemorySystem } from "forgetd"
-import { claim, NAMESPACE, say, shortened, table, tell } from "./narrate.js"
+import { claim, NAMESPACE, say, table, tell } from "./narrate.js"
 
 const QUERY = "커피"
 const [runId] = process.argv.slice(2)
@@ -28,7 +28,7 @@ async function recallSpilled(memory: MemorySystem): Promise<void> {
   )
   table(
     ["tier", "content"],
-    results.map(({ memory: { tier, content } }) => [tier, shortened(content)]),
+    results.map(({ memory: { tier, content } }) => [tier, content]),
   )
 }
 

@@ -33,7 +33,8 @@ _DECISION_COLUMNS = (
 
 def show_sweep(report: Answer) -> None:
     """A sweep or a spill, dry or done: what was crossed, what moves, what stands in its way."""
-    kind = "dry run" if report["dryRun"] else f"run {report['runId']}"
+    done = "no run needed" if report["runId"] is None else f"run {report['runId']}"
+    kind = "dry run" if report["dryRun"] else done
     tell(
         f"{kind} in namespace {report['namespace']} "
         f"(policy {report['policy']}, mode {report['mode']}, by {report['trigger']})"
