@@ -5,9 +5,16 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from sidecar.apply.journal import Decisions
+from sidecar.limits import SEGMENT_BYTES_MAX
 from sidecar.store.encode import EncodedSegment, EncodeResult
 
-CHUNKS_PER_ENCODING: Final = 16  # 4,000 memories
+# What is encoded at once, while the group before it moves. At most about one segment, so that
+# the reserve on a full disk has room for it; more memories where they are many and small, so
+# that a run does not leave many small files.
+ENCODED_BYTES_MAX: Final = SEGMENT_BYTES_MAX
+MEMORIES_PER_ENCODING_MIN: Final = 4_000
+MEMORIES_PER_ENCODING_MAX: Final = 8_000
+GROUPS_MIN: Final = 8
 
 
 class Place(NamedTuple):
@@ -28,18 +35,29 @@ class Group:
     chunks: list[tuple[int, Decisions]] = field(default_factory=list[tuple[int, Decisions]])
 
 
-def groups_of(pending: list[tuple[int, Decisions]]) -> Iterator[Group]:
-    """Pending chunks in order, as groups of one target tier."""
+def groups_of(
+    pending: list[tuple[int, Decisions]], memories_max: int = MEMORIES_PER_ENCODING_MIN
+) -> Iterator[Group]:
+    """Pending chunks in order, as groups of one target tier, of at most so many memories."""
     group: Group | None = None
+    memories = 0
     for chunk, decisions in pending:
         tier = int(decisions["to_tier"][0])
-        if group and (group.tier != tier or len(group.chunks) >= CHUNKS_PER_ENCODING):
+        if group and (group.tier != tier or memories + len(decisions) > memories_max):
             yield group
             group = None
-        group = group or Group(tier)
+        if group is None:
+            group, memories = Group(tier), 0
         group.chunks.append((chunk, decisions))
+        memories += len(decisions)
     if group:
         yield group
+
+
+def memories_per_encoding(memories: int, mean_bytes: float) -> int:
+    """How many of a run's memories, of this mean size, are encoded at once."""
+    fitting = min(memories // GROUPS_MIN, int(ENCODED_BYTES_MAX / max(1.0, mean_bytes)))
+    return max(MEMORIES_PER_ENCODING_MIN, min(MEMORIES_PER_ENCODING_MAX, fitting))
 
 
 def places_of(result: EncodeResult) -> dict[int, Place]:

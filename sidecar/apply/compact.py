@@ -6,8 +6,10 @@ it that is still needed was written, read back and pointed at elsewhere.
 
 import threading
 from collections import Counter
+from functools import partial
 
 from sidecar.clock import Clock
+from sidecar.errors import DiskFull
 from sidecar.limits import (
     MOVES_PER_TRANSACTION_MAX,
     SEGMENT_BYTES_MAX,
@@ -16,10 +18,10 @@ from sidecar.limits import (
 )
 from sidecar.model import COLD, FORGOTTEN
 from sidecar.store import hot_payloads, rows
-from sidecar.store.encode import EncodedSegment
+from sidecar.store.encode import EncodedSegment, EncodeFailed
 from sidecar.store.encode_process import NamespaceEncoder
-from sidecar.store.segments import publish
-from sidecar.store.space import Reserve, is_full
+from sidecar.store.segments import publish, remove_temporaries
+from sidecar.store.space import Reserve, is_full, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 
@@ -28,16 +30,28 @@ MERGED_MEMORIES_MAX = 20_000  # of one round; the next run goes on
 SMALL_SEGMENT_SHARE = 8  # a segment under an eighth of the largest size is small
 
 
-def merge_dead(store: Store, clock: Clock, reserve: Reserve, stopping: threading.Event) -> int:
-    """Rewrite what is worth rewriting in both tiers; answers how many segments went."""
-    merged = 0
+def merge_dead(
+    store: Store, clock: Clock, reserve: Reserve, stopping: threading.Event
+) -> str | None:
+    """Rewrite what is worth rewriting in both tiers; None, or why that was left out.
+
+    The run that asks for it has moved all it had to move: what cannot be merged now stays as it
+    is, and a later run merges it. Raises ReadOnly of the database.
+    """
+    note = None
     with NamespaceEncoder(store.directory) as encoder:
         for tier in (COLD, FORGOTTEN):
             names = worth_merging(store, tier)
-            if names and not stopping.is_set():
-                merged += _merge(store, clock, reserve, encoder, tier, names)
+            try:
+                if names and not stopping.is_set():
+                    _merge(store, clock, reserve, encoder, tier, names)
+            except (OSError, EncodeFailed, DiskFull) as error:
+                why = "the disk is full" if is_full(error) else type(error).__name__
+                note = f"merging segments left out: {why}"
+            finally:
+                remove_temporaries(store.files.folder(tier), MERGE_RUN_ID)
     store.remove_unneeded_segments()
-    return merged
+    return note
 
 
 def worth_merging(store: Store, tier: int) -> list[str]:
@@ -70,7 +84,7 @@ def _merge(
     encoder: NamespaceEncoder,
     tier: int,
     names: list[str],
-) -> int:
+) -> None:
     with store.readers.borrow() as connection:
         rids = [
             rid
@@ -79,25 +93,20 @@ def _merge(
                 "SELECT rid FROM memories WHERE segment = ? ORDER BY frame, line", (name,)
             )
         ]
-    try:
-        result = encoder.encode(rids, store.files.folder(tier), MERGE_RUN_ID)
-    except OSError as error:
-        if is_full(error):
-            reserve.release()
-            return 0
-        raise
+    folder = store.files.folder(tier)
+    result = with_reserve(reserve, lambda: encoder.encode(rids, folder, MERGE_RUN_ID))
     for segment in result.segments:
-        publish(segment.temporary, store.files.path(tier, segment.name))
+        publish(segment.temporary, folder / segment.name)
         for start in range(0, segment.records, MOVES_PER_TRANSACTION_MAX):
             places = range(start, min(start + MOVES_PER_TRANSACTION_MAX, segment.records))
-            store.writer.call(
-                lambda tx, s=segment, p=places: _repoint(tx, tier, s, p, clock.now_ms())
-            )
+            repoint = partial(_repoint, tier=tier, segment=segment, places=places, clock=clock)
+            with_reserve(reserve, partial(store.writer.call, repoint))
         store.writer.call(lambda tx, s=segment: _retire_if_unused(tx, tier, s, clock.now_ms()))
-    return len(names)
 
 
-def _repoint(tx: Transaction, tier: int, segment: EncodedSegment, places: range, now: int) -> None:
+def _repoint(
+    tx: Transaction, tier: int, segment: EncodedSegment, places: range, clock: Clock
+) -> None:
     """Point every row that has not changed since it was encoded at its new line."""
     moved: list[tuple[object, ...]] = []
     sizes: list[tuple[int, int, int]] = []
@@ -109,7 +118,7 @@ def _repoint(tx: Transaction, tier: int, segment: EncodedSegment, places: range,
         if row is None or not unchanged or row.tier != tier or row.segment is None:
             continue
         left[row.segment] += 1
-        size = rows.ROW_BYTES + int(segment.share_bytes[at])
+        size = rows.COLD_ROW_BYTES + int(segment.share_bytes[at])
         moved.append((segment.name, int(segment.frame[at]), int(segment.line[at]), size, rid))
         sizes.append((rid, size, row.change_counter))
     tx.connection.executemany(
@@ -127,7 +136,7 @@ def _repoint(tx: Transaction, tier: int, segment: EncodedSegment, places: range,
                 len(moved),
                 segment.bytes,
                 segment.sha256,
-                now,
+                clock.now_ms(),
             ),
         )
     if tier == COLD:

@@ -1,6 +1,7 @@
 """Bringing one memory into the hot store, inside a transaction."""
 
-from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN
+from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, SUPERSEDED
+from sidecar.reasons import InvalidationReason
 from sidecar.store import events, hot_payloads, links, rows
 from sidecar.store.payload import Payload
 from sidecar.store.sqlite.writer import Transaction
@@ -30,9 +31,16 @@ def lift_row(
 
 
 def believe_again(row: rows.Row, now: int) -> bool:
-    """What was archived as forgotten is active when it is back; nothing else is believed again."""
-    if row.status != ARCHIVED or row.status_reason != "forgotten":
+    """What was archived as forgotten is active when it is back; nothing else is believed again.
+
+    One that was replaced while it was set aside comes back as the superseded memory that it is.
+    """
+    forgotten = InvalidationReason.from_db(row.status_reason) is InvalidationReason.FORGOTTEN
+    if row.status != ARCHIVED or not forgotten:
         return False
-    row.status, row.status_reason, row.status_at = ACTIVE, None, now
+    if row.superseded_by is None:
+        row.status, row.status_reason, row.status_at = ACTIVE, None, now
+    else:
+        row.status, row.status_reason, row.status_at = SUPERSEDED, "superseded", now
     row.revision += 1
     return True

@@ -10,26 +10,28 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.apply import journal
-from sidecar.apply.batches import Group, Place, groups_of, places_of
+from sidecar.apply.batches import Group, Place, groups_of, memories_per_encoding, places_of
 from sidecar.apply.checks import Present, outcome_of, present_rows
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader
 from sidecar.apply.lift import believe_again, lift_row
 from sidecar.clock import Clock
-from sidecar.errors import ShuttingDown
+from sidecar.errors import DiskFull, ReadOnly, ShuttingDown
 from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.plan import ACTIONS, CascadeSettings
 from sidecar.store import events, hot_payloads, links, rows
-from sidecar.store.encode import EncodedSegment, EncodeResult
+from sidecar.store.encode import EncodedSegment, EncodeFailed, EncodeResult
 from sidecar.store.encode_process import NamespaceEncoder
 from sidecar.store.payload import Payload
-from sidecar.store.segments import publish
-from sidecar.store.space import Reserve, is_full
+from sidecar.store.segments import publish, remove_temporaries
+from sidecar.store.space import Reserve, is_full, with_reserve
 from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
@@ -43,8 +45,10 @@ EVENT_KIND: Final = {
 POLICY_RUNS: Final = frozenset({"sweep", "spill"})
 
 
-class RunStopped(Exception):
+class RunStopped(ShuttingDown):
     """The daemon is stopping; the run goes on at the next start."""
+
+    default_message = "The daemon is stopping: the run goes on when it starts again"
 
 
 class Mover:
@@ -75,34 +79,38 @@ class Mover:
         """Work through every chunk without outcomes. Raises RunStopped between transactions."""
         with self._store.readers.borrow() as connection:
             pending = journal.pending(connection, self._header.run_id)
-        groups = list(groups_of(pending))
+        counts = self._store.columns.counts()
+        memories = sum(len(decisions) for _, decisions in pending)
+        memories_max = memories_per_encoding(memories, counts.live_bytes / max(1, counts.total))
+        groups = list(groups_of(pending, memories_max))
+        try:
+            self._work_through(groups)
+        finally:
+            for tier in {group.tier for group in groups} - {HOT}:
+                remove_temporaries(self._store.files.folder(tier), self._header.run_id)
+        self._store.remove_unneeded_segments()
+
+    def _work_through(self, groups: list[Group]) -> None:
+        """Encode each group while the rows of the one before it move."""
         with (
             NamespaceEncoder(self._store.directory) as encoder,
             ThreadPoolExecutor(1, "forgetd-encode") as ahead,
         ):
-            encoded = self._encode_ahead(ahead, encoder, groups, 0)
+
+            def encode(number: int) -> Future[EncodeResult] | None:
+                if number >= len(groups) or groups[number].tier == HOT:
+                    return None
+                return ahead.submit(self._encode, encoder, groups[number])
+
+            encoded = encode(0)
             for number, group in enumerate(groups):
-                following = self._encode_ahead(ahead, encoder, groups, number + 1)
-                if group.tier == HOT:
+                following = encode(number + 1)
+                if encoded is None:
                     for chunk, decisions in group.chunks:
                         self._lift(chunk, decisions)
-                elif encoded is not None:
-                    self._sink(group, self._result(encoded, encoder, group))
+                else:
+                    self._sink(group, self._result(encoded, ahead, encoder, group))
                 encoded = following
-        self._store.remove_unneeded_segments()
-
-    def _encode_ahead(
-        self,
-        ahead: ThreadPoolExecutor,
-        encoder: NamespaceEncoder,
-        groups: list[Group],
-        number: int,
-    ) -> Future[EncodeResult] | None:
-        """Encode the next group while the rows of this one move."""
-        if number >= len(groups) or groups[number].tier == HOT:
-            return None
-        group = groups[number]
-        return ahead.submit(self._encode, encoder, group)
 
     def _encode(self, encoder: NamespaceEncoder, group: Group) -> EncodeResult:
         rids = np.concatenate([decisions["rid"] for _, decisions in group.chunks]).tolist()
@@ -110,41 +118,60 @@ class Mover:
         return encoder.encode(rids, folder, self._header.run_id)
 
     def _result(
-        self, encoded: Future[EncodeResult], encoder: NamespaceEncoder, group: Group
+        self,
+        encoded: Future[EncodeResult],
+        ahead: ThreadPoolExecutor,
+        encoder: NamespaceEncoder,
+        group: Group,
     ) -> EncodeResult | None:
-        """The encoded group; on a full disk once more with the reserve, then None."""
+        """The encoded group, at the second try where the encoder died; None on a full disk."""
         try:
             return encoded.result()
+        except EncodeFailed:
+            pass
         except OSError as error:
             if not is_full(error):
                 raise
-        if self._reserve.release():
-            try:
-                return self._encode(encoder, group)
-            except OSError as error:
-                if not is_full(error):
-                    raise
-        return None
+            if not self._reserve.release():
+                return None
+        try:
+            return ahead.submit(self._encode, encoder, group).result()
+        except OSError as error:
+            if not is_full(error):
+                raise
+            return None
 
     def _sink(self, group: Group, result: EncodeResult | None) -> None:
         """Publish a group's segments, then point its rows at them."""
-        if result is None:
+        published: list[EncodedSegment] = []
+        try:
+            if result is None or not self._publish(group.tier, result, published):
+                for chunk, decisions in group.chunks:
+                    full = np.full(len(decisions), OUTCOME_CODE["disk_full"], np.uint8)
+                    self._call(self._record, chunk, full)
+                return
+            places = places_of(result)
+            unplaced = dict.fromkeys(result.corrupt, OUTCOME_CODE["corrupt"])
+            unplaced |= dict.fromkeys(result.missing, OUTCOME_CODE["gone"])
+            unplaced |= dict.fromkeys(result.oversized, OUTCOME_CODE["oversized"])
             for chunk, decisions in group.chunks:
-                full = np.full(len(decisions), OUTCOME_CODE["disk_full"], np.uint8)
-                self._call(self._record, chunk, full)
-            return
-        folder = self._store.files.folder(group.tier)
+                self._call(self._sink_chunk, group.tier, chunk, decisions, places, unplaced)
+        finally:
+            self._retire(group.tier, published)
+
+    def _publish(self, tier: int, result: EncodeResult, published: list[EncodedSegment]) -> bool:
+        """Make the segments visible, each noted in `published`; False on a full disk."""
+        folder = self._store.files.folder(tier)
         for segment in result.segments:
-            publish(segment.temporary, folder / segment.name)
-        places = places_of(result)
-        unplaced = dict.fromkeys(result.corrupt, OUTCOME_CODE["corrupt"])
-        unplaced |= dict.fromkeys(result.missing, OUTCOME_CODE["gone"])
-        unplaced |= dict.fromkeys(result.oversized, OUTCOME_CODE["oversized"])
-        for chunk, decisions in group.chunks:
-            self._call(self._sink_chunk, group.tier, chunk, decisions, places, unplaced)
-        unused = [one for one in result.segments if one.name not in self._registered]
-        if unused:
-            self._call(self._retire, group.tier, unused)
+            give_name = partial(publish, segment.temporary, folder / segment.name)
+            try:
+                with_reserve(self._reserve, give_name)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                return False
+            published.append(segment)
+        return True
 
     def _sink_chunk(
         self,
@@ -205,7 +232,7 @@ class Mover:
                     place.segment.name,
                     place.frame,
                     place.line,
-                    rows.ROW_BYTES + place.share_bytes,
+                    rows.COLD_ROW_BYTES + place.share_bytes,
                     self._header.run_id,
                     int(decision["reason"]),
                     row.tier,
@@ -245,7 +272,7 @@ class Mover:
             tx.after_commit.append(lambda columns: [columns.remove(rid, now) for rid in gone])
             return
         moved = [
-            (row.rid, rows.ROW_BYTES + place.share_bytes, row.change_counter + 1)
+            (row.rid, rows.COLD_ROW_BYTES + place.share_bytes, row.change_counter + 1)
             for _, row, place in moves
             if row.rid not in back
         ]
@@ -294,12 +321,25 @@ class Mover:
             )
             self._registered.add(name)
 
-    def _retire(self, tx: Transaction, tier: int, unused: list[EncodedSegment]) -> None:
-        """Segments of this run that no row needs: every memory in them stayed where it was."""
-        tx.connection.executemany(
-            "INSERT INTO unlink_intents VALUES (?, ?, ?)",
-            [(segment.name, tier, self._clock.now_ms()) for segment in unused],
-        )
+    def _retire(self, tier: int, published: list[EncodedSegment]) -> None:
+        """Segments of this run that no row needs: every memory in them stayed where it was.
+
+        Also where the run stops here: it encodes anew when it goes on.
+        """
+        unused = [one for one in published if one.name not in self._registered]
+        if not unused:
+            return
+        now = self._clock.now_ms()
+
+        def work(tx: Transaction) -> None:
+            tx.connection.executemany(
+                "INSERT INTO unlink_intents VALUES (?, ?, ?)",
+                [(segment.name, tier, now) for segment in unused],
+            )
+
+        # Where this fails too, the files stay as segments that are not known, and are reported.
+        with suppress(ShuttingDown, ReadOnly, DiskFull):
+            with_reserve(self._reserve, lambda: self._store.writer.call(work))
 
     def _lift(self, chunk: int, decisions: Decisions) -> None:
         """Bring a chunk's memories into the hot store."""
@@ -344,14 +384,10 @@ class Mover:
         left = self._forgets_left
 
         def work(tx: Transaction) -> None:
+            self._forgets_left = left  # what a first try took, which was rolled back
             step(tx, *arguments)
 
         try:
-            self._store.writer.call(work)
+            with_reserve(self._reserve, lambda: self._store.writer.call(work))
         except ShuttingDown:
             raise RunStopped from None
-        except Exception as error:
-            self._forgets_left = left
-            if not (is_full(error) and self._reserve.release()):
-                raise
-            self._store.writer.call(work)

@@ -1,9 +1,10 @@
 """Choosing what a restore or an undo brings back, and saying what became of each id."""
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,16 @@ from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 
 UNDOABLE = frozenset({"sweep", "spill", "forget"})
+ROWS_PER_READ: Final = 1_000
+
+
+class _Move(NamedTuple):
+    """What is kept of a row that is to be brought back: there may be very many."""
+
+    rid: int
+    change_counter: int
+    from_tier: int
+    to_tier: int
 
 
 @dataclass(slots=True)
@@ -33,7 +44,7 @@ class Choice:
 def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
     """Bring memories back to hot, by id."""
     answers: dict[str, RestoreOutcome] = {}
-    chosen: list[tuple[Row, int]] = []
+    chosen: list[_Move] = []
     order = list(dict.fromkeys(ids))
     for memory_id in order:
         row = rows.by_id(connection, memory_id)
@@ -42,7 +53,7 @@ def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
         elif row.tier != FORGOTTEN:
             answers[memory_id] = "already_here"
         else:
-            chosen.append((row, HOT))
+            chosen.append(_Move(row.rid, row.change_counter, row.tier, HOT))
     return Choice(_packed(chosen, "restored"), answers, order)
 
 
@@ -67,15 +78,15 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
         )
     decisions, outcomes = journal.all_decisions(connection, run_id)
     answers: dict[str, RestoreOutcome] = {}
-    chosen: list[tuple[Row, int]] = []
+    chosen: list[_Move] = []
     order: list[str] = []
-    for decision in decisions[outcomes == MOVED]:
-        row = rows.by_rid(connection, int(decision["rid"]))
+    moved = decisions[outcomes == MOVED]
+    for decision, row in zip(moved, _rows_at(connection, moved["rid"].tolist()), strict=True):
         if row is None:
             continue
         order.append(row.id)
         if row.tier == decision["to_tier"] and row.moved_run == run_id:
-            chosen.append((row, int(decision["from_tier"])))
+            chosen.append(_Move(row.rid, row.change_counter, row.tier, int(decision["from_tier"])))
         else:
             answers[row.id] = "changed" if row.tier == FORGOTTEN else "already_here"
     return Choice(_packed(chosen, reason), answers, order)
@@ -90,7 +101,12 @@ def by_reason(connection: Connection, reason: str) -> Choice:
         " (SELECT run_id FROM runs WHERE json_extract(settings, '$.reason') = ?)) ORDER BY rid",
         (FORGOTTEN, code, reason, reason),
     )
-    chosen = [(row, HOT if row.tier_left is None else row.tier_left) for row in found]
+    chosen = [
+        _Move(
+            row.rid, row.change_counter, row.tier, HOT if row.tier_left is None else row.tier_left
+        )
+        for row in found
+    ]
     return Choice(_packed(chosen, "restored"), {}, [row.id for row in found])
 
 
@@ -106,35 +122,29 @@ def report(
     duration_ms: float,
 ) -> RestoreReport:
     """What became of each id. `outcomes` holds the code of each row that was to move."""
-    by_id: dict[str, int] = {}
-    for rid in choice.decisions["rid"].tolist():
-        row = rows.by_rid(connection, rid)
+    answers = dict(choice.answers)
+    for row in _rows_at(connection, choice.decisions["rid"].tolist()):
         if row is not None:
-            by_id[row.id] = rid
+            answers[row.id] = _answer(row, outcomes.get(row.rid, MOVED), now)
     results: list[RestoreResult] = []
-    for memory_id in choice.order:
+    for memory_id in choice.order[:REPORT_NAMED_MAX]:
         row = rows.by_id(connection, memory_id)
-        answer = choice.answers.get(memory_id)
-        if answer is None:
-            outcome = outcomes.get(by_id.get(memory_id, 0), MOVED)
-            answer = _answer(row, outcome, now)
         tier = None if row is None else TIERS[row.tier]
+        answer = answers.get(memory_id, "unknown")
         results.append(RestoreResult(id=memory_id, result=answer, tier=tier))
     return RestoreReport(
         namespace=namespace,
         run_id=run_id,
-        results=results[:REPORT_NAMED_MAX],
-        results_truncated=len(results) > REPORT_NAMED_MAX,
-        counts=dict(Counter(result.result for result in results)),
+        results=results,
+        results_truncated=len(choice.order) > REPORT_NAMED_MAX,
+        counts=dict(Counter(answers.get(memory_id, "unknown") for memory_id in choice.order)),
         paused=paused,
         duration_ms=duration_ms,
     )
 
 
-def _answer(row: Row | None, outcome: int, now: int) -> RestoreOutcome:
+def _answer(row: Row, outcome: int, now: int) -> RestoreOutcome:
     """Where it lies is given back in every case; what is believed of it is said."""
-    if row is None:
-        return "unknown"
     if outcome != MOVED:
         return "conflict" if row.tier == FORGOTTEN else "changed"
     if row.status == SUPERSEDED:
@@ -144,14 +154,23 @@ def _answer(row: Row | None, outcome: int, now: int) -> RestoreOutcome:
     return "expired" if row.expired(now) else "restored"
 
 
-def _packed(chosen: list[tuple[Row, int]], reason: str) -> Decisions:
+def _rows_at(connection: Connection, rids: Sequence[int]) -> Iterator[Row | None]:
+    """The row of each row number in order, None where it is gone; a part of them at a time."""
+    for start in range(0, len(rids), ROWS_PER_READ):
+        part = rids[start : start + ROWS_PER_READ]
+        condition = "WHERE rid IN (SELECT value FROM json_each(?))"
+        found = {row.rid: row for row in rows.select(connection, condition, (json.dumps(part),))}
+        yield from map(found.get, part)
+
+
+def _packed(chosen: list[_Move], reason: str) -> Decisions:
     packed = np.zeros(len(chosen), DECISION)
-    for rank, (row, to_tier) in enumerate(chosen):
+    for rank, move in enumerate(chosen):
         one: Any = packed[rank]
-        one["rid"], one["counter"], one["rank"] = row.rid, row.change_counter, rank
-        one["action"] = RESTORE if row.tier == FORGOTTEN else THAW
+        one["rid"], one["counter"], one["rank"] = move.rid, move.change_counter, rank
+        one["action"] = RESTORE if move.from_tier == FORGOTTEN else THAW
         one["reason"] = REASON_CODE[reason]
-        one["from_tier"], one["to_tier"] = row.tier, to_tier
+        one["from_tier"], one["to_tier"] = move.from_tier, move.to_tier
     for name in ("score", "strength", "value", "retention", "recency"):
         packed[name] = np.nan
     return packed

@@ -10,7 +10,7 @@ import numpy as np
 from ulid import ULID
 
 from sidecar.apply import compact, journal
-from sidecar.apply.journal import MOVED, OUTCOMES, Decisions, RunHeader, RunKind
+from sidecar.apply.journal import MOVED, OUTCOME_CODE, OUTCOMES, Decisions, RunHeader, RunKind
 from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
 from sidecar.limits import BRAKE_WINDOW_MS, VACUUM_GAIN_SHARE_MIN
@@ -19,7 +19,7 @@ from sidecar.plan.plan import CascadeSettings, Plan
 from sidecar.plan.stages import brake_of
 from sidecar.reports import TierCounts
 from sidecar.store import events
-from sidecar.store.space import Reserve, give_back
+from sidecar.store.space import Reserve, disk_error, give_back, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 
@@ -86,11 +86,23 @@ class Runner:
                 also(tx, header.run_id)
 
         self._store.writer.unfinished_run = True
-        self._store.writer.call(work)
+        try:
+            self.write(work)
+        except BaseException:
+            self._store.writer.unfinished_run = False
+            raise
         return header
 
+    def write(self, work: Callable[[Transaction], object]) -> None:
+        """One transaction without which no run goes on: on a full disk it gets the reserve."""
+        with_reserve(self._reserve, lambda: self._store.writer.call(work))
+
     def carry_out(self, header: RunHeader) -> RunResult:
-        """Do what the journal still has to do, and give space back. Raises RunStopped."""
+        """Do what the journal still has to do, and give space back.
+
+        Raises RunStopped; and, with the run unfinished for the next start or run, DiskFull,
+        ReadOnly (a file could not be written) and EncodeFailed.
+        """
         settings = CascadeSettings(
             **{
                 name: value
@@ -116,7 +128,11 @@ class Runner:
             ).carry_out()
             with self._store.readers.view() as connection:
                 decisions, outcomes = journal.all_decisions(connection, header.run_id)
+                damaged = decisions["rid"][outcomes == OUTCOME_CODE["corrupt"]]
+                self._store.findings.corrupt_ids.update(journal.ids_of(connection, damaged))
             note = self._make_room(decisions, outcomes)
+        except OSError as error:
+            raise disk_error(error) from error
         finally:
             self.running = None
         return RunResult(
@@ -132,13 +148,20 @@ class Runner:
             events.append(tx.connection, now, event, None, payload, header.run_id)
 
         self._store.writer.unfinished_run = False
-        self._store.writer.call(work)
+        try:
+            self.write(work)
+        except BaseException:
+            self._store.writer.unfinished_run = True
+            raise
+        self._reserve.fill()
+        self._store.cold_index.wake()
 
     def finish_interrupted(self) -> list[str]:
         """Finish the runs that a kill cut short; each decision is checked again."""
         with self._store.readers.borrow() as connection:
             run_ids = journal.unfinished(connection)
             headers = [journal.header_of(connection, run_id) for run_id in run_ids]
+        self._store.writer.unfinished_run = bool(run_ids)
         for header in headers:
             assert header is not None, "an unfinished run is in the ledger"
             result = self.carry_out(header)
@@ -182,14 +205,14 @@ class Runner:
 
     def _make_room(self, decisions: Decisions, outcomes: Any) -> str | None:
         """Merge segments that are mostly dead, and shrink hot.db where a run emptied it."""
-        compact.merge_dead(self._store, self._clock, self._reserve, self.stopping)
+        notes = [compact.merge_dead(self._store, self._clock, self._reserve, self.stopping)]
         left_hot = (
             (outcomes == MOVED) & (decisions["from_tier"] == HOT) & (decisions["to_tier"] != HOT)
         )
         hot_before = self._store.columns.counts().hot + int(np.count_nonzero(left_hot))
-        if not hot_before or np.count_nonzero(left_hot) / hot_before < VACUUM_GAIN_SHARE_MIN:
-            return None
-        return give_back(self._store.writer, self._store.directory)
+        if hot_before and np.count_nonzero(left_hot) / hot_before >= VACUUM_GAIN_SHARE_MIN:
+            notes.append(give_back(self._store.writer, self._store.directory))
+        return "; ".join(note for note in notes if note) or None
 
 
 def outcome_counts(decisions: Decisions, outcomes: Any) -> dict[str, int]:

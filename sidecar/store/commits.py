@@ -7,6 +7,7 @@ own: after a power loss it may be old, which proves nothing and harms nothing.
 Two slots are written in turn, each with a checksum, so a torn write leaves the other one.
 """
 
+import errno
 import os
 import struct
 import zlib
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 
 _SLOT: Final = struct.Struct("<8sQQQQQQ")
 _MAGIC: Final = b"fgcommit"
+FULL_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 SLOT_BYTES: Final = 64
 SLOTS: Final = 2
 RUN_UNFINISHED: Final = 1
@@ -39,11 +41,18 @@ class CommitFile:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def write(self, counts: StoredCounts) -> None:
-        """Record the counts of the commit that has just become durable."""
+        """Record the counts of the commit that has just become durable.
+
+        A full disk leaves the older counts, which harms nothing. Raises any other OSError.
+        """
         body = _SLOT.pack(_MAGIC, *counts)
         slot = body + zlib.crc32(body).to_bytes(4, "little")
         offset = counts.commits % SLOTS * SLOT_BYTES
-        os.pwrite(self._descriptor, slot.ljust(SLOT_BYTES, b"\0"), offset)
+        try:
+            os.pwrite(self._descriptor, slot.ljust(SLOT_BYTES, b"\0"), offset)
+        except OSError as error:
+            if error.errno not in FULL_ERRORS:
+                raise
 
     def close(self) -> None:
         """Close the file."""

@@ -12,12 +12,31 @@ from sidecar.store import events, rows
 from sidecar.store.commits import CommitFile, StoredCounts, read_counts
 from sidecar.store.segment_files import SegmentFiles
 from sidecar.store.segments import SegmentDamaged
-from sidecar.store.sqlite.connection import open_reader, open_writer, translated
+from sidecar.store.sqlite.connection import keep_wal, open_reader, open_writer, translated
 from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.store import finish_unlinks, lock_directory, unknown_segments
 
 NAMED_MAX = 10
+_IS_HOT = f"IN (SELECT rid FROM memories WHERE tier = {HOT})"
+_MISFITS = {
+    "texts without a hot memory": f"SELECT count(*) FROM texts WHERE rid NOT {_IS_HOT}",
+    "vectors without a hot memory": f"SELECT count(*) FROM vectors WHERE rid NOT {_IS_HOT}",
+    "index entries without a hot memory": f"SELECT count(*) FROM search WHERE rowid NOT {_IS_HOT}",
+    "hot memories without an index entry": (
+        f"SELECT count(*) FROM memories WHERE tier = {HOT}"
+        " AND rid NOT IN (SELECT rowid FROM search)"
+    ),
+    "memories in segments that are not listed": (
+        f"SELECT count(*) FROM memories WHERE tier <> {HOT}"
+        " AND segment NOT IN (SELECT name FROM segments)"
+    ),
+    # More than there are memories is right: lines that stand nowhere else keep their file.
+    "segments that count fewer memories than lie in them": (
+        "SELECT count(*) FROM segments s WHERE s.live <"
+        " (SELECT count(*) FROM memories m WHERE m.segment = s.name)"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +64,19 @@ def examine(directory: Path) -> Findings:
     """Read everything of a namespace and change nothing. Raises NamespaceLocked."""
     found = Findings()
     descriptor = lock_directory(directory)
+    log = directory / "hot.db-wal"
     try:
         with translated():
             connection = open_reader(directory / "hot.db")
         try:
+            if log.exists() and log.stat().st_size:
+                keep_wal(connection)
             files = SegmentFiles(directory)
             _database(connection, found)
             _commits(connection, directory, found)
             _segments(connection, files, found)
             _memories(connection, files, found)
+            _tables(connection, found)
             _log(connection, found)
         finally:
             connection.close()
@@ -62,7 +85,8 @@ def examine(directory: Path) -> Findings:
             "database",
             False,
             f"cannot be read: {type(error).__name__}",
-            "restore a backup of the namespace; its segments stay readable with zstdcat",
+            "restore a backup; or move hot.db, hot.db-wal and commits away: the next start then "
+            "takes back the memories that lie in segments",
         )
     finally:
         os.close(descriptor)
@@ -185,7 +209,8 @@ def _segments(connection: Connection, files: SegmentFiles, found: Findings) -> N
         "unknown segments",
         not unknown,
         f"{len(unknown)} sealed files that no memory lies in{_named(unknown)}",
-        "remove those whose memories are all elsewhere with: forgetd doctor --reclaim",
+        "start the daemon once: it takes back memories that live nowhere else; then remove "
+        "the files whose memories are all elsewhere with: forgetd doctor --reclaim",
     )
 
 
@@ -205,11 +230,17 @@ def _memories(connection: Connection, files: SegmentFiles, found: Findings) -> N
         f"{detail}; {len(damaged)} do not match their hash{_named(damaged)}",
         "restore them from a backup; they are never moved as they are",
     )
-    orphans: int = connection.execute(
-        "SELECT count(*) FROM texts WHERE rid NOT IN (SELECT rid FROM memories WHERE tier = ?)",
-        (HOT,),
-    ).fetchall()[0][0]
-    found.add("orphans", orphans == 0, f"{orphans} texts without a hot memory", "report this")
+
+
+def _tables(connection: Connection, found: Findings) -> None:
+    """Whether text, index, vectors and the counters of segments fit the memories."""
+
+    def count(query: str) -> int:
+        return connection.execute(query).fetchall()[0][0]
+
+    wrong = {what: number for what, query in _MISFITS.items() if (number := count(query))}
+    detail = ", ".join(f"{number} {what}" for what, number in wrong.items())
+    found.add("tables", not wrong, detail or "all fit the memories", "report this")
 
 
 def _log(connection: Connection, found: Findings) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -50,7 +51,11 @@ class SegmentFiles:
 
     def bytes_on_disk(self, tier: int) -> int:
         """The size of every file in a tier's folder, known or not."""
-        return sum(entry.stat().st_size for entry in self.folder(tier).iterdir())
+        total = 0
+        for entry in self.folder(tier).iterdir():
+            with suppress(FileNotFoundError):  # it went meanwhile
+                total += entry.stat().st_size
+        return total
 
     def close(self) -> None:
         """Drop every reader."""

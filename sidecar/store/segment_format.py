@@ -17,6 +17,7 @@ there unchanged (it spans lines, say) goes into the string fields `metadataText`
 """
 
 import hashlib
+import itertools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -212,6 +213,30 @@ def unpack_vectors(block: bytes, records: int) -> FrameVectors:
     if starts[-1] != len(body):
         raise SegmentDamaged("vectors", "A vector block of a segment has the wrong size")
     return FrameVectors(body, starts, [length != _NO_VECTOR for length in lengths])
+
+
+def vector_head_bytes(records: int) -> int:
+    """How much of a vector block, from its beginning, says where each embedding lies."""
+    return _SKIPPABLE.size + 4 * (records + 1)
+
+
+def unpack_vector_head(head: bytes, entry: "FrameEntry") -> tuple[list[int], list[bool]]:
+    """Where in its block each embedding of a frame begins, with the end of the last one, and
+    which lines have one. Raises SegmentDamaged.
+    """
+    magic, size, records = struct.unpack_from("<III", head)
+    if magic != _VECTOR_MAGIC or (size, records) != (
+        entry.vector_bytes - _SKIPPABLE.size,
+        entry.records,
+    ):
+        raise SegmentDamaged("vectors", "A vector block of a segment has another line count")
+    lengths = struct.unpack_from(f"<{records}I", head, _SKIPPABLE.size + 4)
+    present = [length != _NO_VECTOR for length in lengths]
+    sizes = (length if there else 0 for length, there in zip(lengths, present, strict=True))
+    starts = list(itertools.accumulate(sizes, initial=vector_head_bytes(records)))
+    if starts[-1] != entry.vector_bytes - HASH_BYTES:
+        raise SegmentDamaged("vectors", "A vector block of a segment has the wrong size")
+    return starts, present
 
 
 # --- index and seal ----------------------------------------------------------------------

@@ -25,7 +25,9 @@ from sidecar.store.segment_format import (
     decode_line,
     unpack_index,
     unpack_seal,
+    unpack_vector_head,
     unpack_vectors,
+    vector_head_bytes,
 )
 
 _READ_CHUNK_BYTES = 1_048_576
@@ -55,6 +57,7 @@ class SegmentReader:
         self._descriptor = _open_regular(path)
         self._lines: tuple[int, list[bytes]] | None = None
         self._vectors: tuple[int, FrameVectors] | None = None
+        self._lengths: tuple[int, tuple[list[int], list[bool]]] | None = None
         try:
             self.bytes = os.fstat(self._descriptor).st_size
             if self.bytes < SEAL_BYTES:
@@ -94,15 +97,38 @@ class SegmentReader:
             self._vectors = known = (frame, unpack_vectors(block, entry.records))
         return known[1]
 
+    def embedding(self, frame: int, line: int) -> bytes | None:
+        """One embedding, read alone. Only a record's own hash says whether it is whole."""
+        entry = self._entry(frame)
+        if not 0 <= line < entry.records:
+            raise SegmentDamaged("index", "A segment has no such line")
+        known = self._vectors
+        if known is not None and known[0] == frame:
+            return known[1].of(line)
+        block = entry.offset + entry.data_bytes
+        lengths = self._lengths
+        if lengths is None or lengths[0] != frame:
+            head = self._read(block, vector_head_bytes(entry.records))
+            self._lengths = lengths = (frame, unpack_vector_head(head, entry))
+        starts, present = lengths[1]
+        if not present[line]:
+            return None
+        return self._read(block + starts[line], starts[line + 1] - starts[line])
+
     def record(self, frame: int, line: int) -> SegmentRecord:
         """One record, its hash checked."""
         lines = self.lines(frame)
         if not 0 <= line < len(lines):
             raise SegmentDamaged("index", "A segment has no such line")
-        return decode_line(lines[line], self.vectors(frame).of(line))
+        try:
+            return decode_line(lines[line], self.embedding(frame, line))
+        except SegmentDamaged:
+            self.vectors(frame)  # says so where it is the block that is damaged
+            raise
 
     def records(self, frame: int) -> Iterator[SegmentRecord]:
         """Every record of a frame in order, each hash checked."""
+        self.vectors(frame)  # at once, and compared with the block's hash
         for line in range(len(self.lines(frame))):
             yield self.record(frame, line)
 

@@ -1,23 +1,29 @@
 """Disk space: what a namespace takes, giving it back, and the reserve for a full disk."""
 
-import errno
 import os
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import apsw
 
-from sidecar.errors import DiskFull
+from sidecar.errors import DiskFull, ReadOnly
 from sidecar.limits import RESERVE_BYTES
 from sidecar.model import COLD, FORGOTTEN
+from sidecar.store.commits import FULL_ERRORS
 from sidecar.store.segment_files import SegmentFiles
+from sidecar.store.sqlite.connection import BUSY_TIMEOUT_MS, DISK_REMEDY, FULL_REMEDY
 from sidecar.store.sqlite.writer import Transaction, Writer
 
+T = TypeVar("T")
 DATABASE_FILES: Final = ("hot.db", "hot.db-wal", "hot.db-shm", "commits")
 # VACUUM writes a copy into a temporary file and the whole copy into the WAL.
 VACUUM_COPIES: Final = 2
-FULL_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+TRUNCATE_SECONDS_MAX: Final = 10.0
+TRUNCATE_POLL_SECONDS: Final = 0.02
+RESERVE_STEP_BYTES: Final = 1_048_576
 
 
 class Reserve:
@@ -27,27 +33,55 @@ class Reserve:
         self._path = path
 
     def fill(self) -> bool:
-        """Make the file where it is not; False where there is no room for it."""
-        if self._path.exists() and self._path.stat().st_size >= RESERVE_BYTES:
-            return True
-        try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
-            finally:
-                os.close(descriptor)
-        except OSError:
-            self.release()
-            return False
-        return True
+        """Make the file whole, or as large as there is room; False unless it is whole.
+
+        What a run took is taken back first, before ordinary writes can use it up.
+        """
+        for size in range(RESERVE_BYTES, 0, -RESERVE_STEP_BYTES):
+            if self._size() >= size or self._grow(size):
+                return size == RESERVE_BYTES
+        return False
 
     def release(self) -> bool:
         """Give the room back to the file system; False where there was none."""
+        if not self._size():
+            return False
         try:
             os.truncate(self._path, 0)
         except OSError:
             return False
         return True
+
+    def _size(self) -> int:
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
+    def _grow(self, size: int) -> bool:
+        held = self._size()
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return False
+        try:
+            os.posix_fallocate(descriptor, 0, size)
+        except OSError:
+            os.ftruncate(descriptor, held)
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+
+def with_reserve(reserve: Reserve, attempt: Callable[[], T]) -> T:
+    """What `attempt` answers, which on a full disk gets a second try with the reserve's room."""
+    try:
+        return attempt()
+    except (DiskFull, OSError) as error:
+        if not (is_full(error) and reserve.release()):
+            raise
+    return attempt()
 
 
 def is_full(error: BaseException) -> bool:
@@ -55,6 +89,13 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, DiskFull) or (
         isinstance(error, OSError) and error.errno in FULL_ERRORS
     )
+
+
+def disk_error(error: OSError) -> DiskFull | ReadOnly:
+    """The typed error for a file of ours that could not be written."""
+    if is_full(error):
+        return DiskFull(remedy=FULL_REMEDY)
+    return ReadOnly("A write to disk failed", remedy=DISK_REMEDY)
 
 
 def bytes_on_disk(directory: Path, files: SegmentFiles) -> int:
@@ -94,13 +135,22 @@ def give_back(writer: Writer, directory: Path) -> str | None:
 
 
 def checkpoint(writer: Writer, *, truncate: bool) -> None:
-    """Move the WAL into the database, and cut it if `truncate` and no reader is in the way."""
+    """Move the WAL into the database, and cut it if `truncate` and no reader stays in the way."""
     mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_PASSIVE
 
-    def work(tx: Transaction) -> None:
+    def work(tx: Transaction) -> bool:
+        # Other writes must not wait with this one for a reader, or for another checkpoint.
+        tx.connection.set_busy_timeout(0)
         try:
             tx.connection.wal_checkpoint(mode=mode)
-        except (apsw.BusyError, apsw.FullError):
-            return
+        except apsw.BusyError:
+            return False
+        except apsw.FullError:
+            return True
+        finally:
+            tx.connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        return True
 
-    writer.call(work, alone=True)
+    give_up_at = time.monotonic() + TRUNCATE_SECONDS_MAX
+    while not writer.call(work, alone=True) and truncate and time.monotonic() < give_up_at:
+        time.sleep(TRUNCATE_POLL_SECONDS)

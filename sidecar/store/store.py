@@ -7,28 +7,37 @@ nowhere else are adopted.
 
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 
-from sidecar.errors import Corrupt, ForgetdError, ReadOnly
+from sidecar.errors import DiskFull, NamespaceLocked, ReadOnly
 from sidecar.estimate import Estimator
 from sidecar.model import COLD, FORGOTTEN
 from sidecar.store import adopt, events, rows
+from sidecar.store.cold_index import ColdIndex
 from sidecar.store.columns import Columns
 from sidecar.store.commits import CommitFile, read_counts
 from sidecar.store.media import media_size
 from sidecar.store.payload import Payload
+from sidecar.store.recall import SegmentFault
 from sidecar.store.records import Records
 from sidecar.store.rows import Row
 from sidecar.store.segment_files import SegmentFiles
-from sidecar.store.segments import is_segment, is_temporary
+from sidecar.store.segments import fsync_directory, is_segment, is_temporary
 from sidecar.store.space import bytes_on_disk, checkpoint
 from sidecar.store.sqlite.checkpointer import Checkpointer
-from sidecar.store.sqlite.connection import DISK_REMEDY, Readers, open_writer, translated
+from sidecar.store.sqlite.connection import (
+    DISK_REMEDY,
+    Readers,
+    keep_wal,
+    open_writer,
+    translated,
+)
 from sidecar.store.sqlite.migrate import migrate
 from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.typed import Connection
@@ -36,13 +45,6 @@ from sidecar.store.sqlite.writer import Transaction, Writer
 
 FOLDERS: Final = ("cold", "forgotten", "media", "media/.trash")
 PAYLOAD_READ_TRIES: Final = 3  # a row may move between reading it and reading its segment
-
-
-class NamespaceLocked(ForgetdError):
-    """Another process has this namespace open."""
-
-    exit_code = 75
-    default_message = "Another process has this namespace open"
 
 
 @dataclass(slots=True)
@@ -65,18 +67,23 @@ class Store:
     ) -> None:
         """Open, or create where `hot.db` is absent. Raises NamespaceLocked, Corrupt."""
         self.directory = directory
+        created = not (directory / "hot.db").exists()
         for folder in FOLDERS:
             (directory / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock_descriptor = lock_directory(directory)
+        if created:  # else a power loss could take a whole new namespace, acknowledged or not
+            fsync_directory(directory)
+            fsync_directory(directory.parent)
+        self._held = ExitStack()
+        self._held.callback(os.close, lock_directory(directory))
         self.files = SegmentFiles(directory)
+        self._held.callback(self.files.close)
         self.findings = Findings()
         self.columns = Columns()
-        created = not (directory / "hot.db").exists()
         try:
             with translated():
                 self._open_database(estimator, on_commit, created, now)
         except BaseException:
-            os.close(self._lock_descriptor)
+            self._held.close()
             raise
 
     def _open_database(
@@ -87,6 +94,7 @@ class Store:
             connection = _opened(self.directory / "hot.db", self.directory / "backups")
         finally:
             os.umask(previous)
+        self._held.callback(self._close_connection, connection)
         stored = read_counts(self.directory / "commits")
         (commits,) = connection.execute("SELECT value FROM meta WHERE key = 'commits'").fetchall()[
             0
@@ -99,26 +107,35 @@ class Store:
             )
         else:
             self._tidy(connection, now)
-        self._list_missing(connection)
+        self._look_at_files(connection)
         self.columns.load(connection)
         self.readers = Readers(self.directory / "hot.db")
+        self._held.callback(self.readers.close)
         self.commit_file = CommitFile(self.directory / "commits")
+        self._held.callback(self.commit_file.close)
         self.checkpointer = Checkpointer(self.directory / "hot.db", self._disk_failed)
+        self._held.callback(self.checkpointer.close)
         self.writer = Writer(
             connection, self.columns, self.commit_file, on_commit, self.checkpointer.committed
         )
+        self._held.callback(self.writer.close)
+        self.cold_index = ColdIndex(
+            self.files, self.columns, self.readers, lambda: self.writer.latched is None
+        )
+        self._held.callback(self.cold_index.close)
         if self.findings.read_only:
             self.writer.latched = ReadOnly(
                 "The namespace lost commits and is read-only",
                 remedy="stop the daemon and run: forgetd doctor",
             )
         self.records = Records(self.directory, self.files, estimator, _dimensions(connection))
-        if created:
+        if created and not self.findings.read_only:
             self.writer.call(
                 lambda tx: events.append(tx.connection, now, "namespace.created", None, {})
             )
         if not self.findings.read_only:
-            self.refresh_media()
+            with suppress(DiskFull):  # the sizes stay as last looked at
+                self.refresh_media()
 
     def _disk_failed(self, error: apsw.Error) -> None:
         """A checkpoint could not be written: what follows might not be durable."""
@@ -139,29 +156,54 @@ class Store:
             name for _, name in unknown_segments(connection, self.files)
         ]
 
-    def _list_missing(self, connection: Connection) -> None:
-        known = connection.execute("SELECT name, tier FROM segments").fetchall()
-        self.findings.missing_segments = [
-            name for name, tier in known if not self.files.path(tier, name).exists()
-        ]
+    def _look_at_files(self, connection: Connection) -> None:
+        """Known segments that are gone, or not as long as they were sealed."""
+        known = connection.execute("SELECT name, tier, bytes FROM segments").fetchall()
+        for name, tier, size in known:
+            try:
+                if self.files.path(tier, name).stat().st_size != size:
+                    self.findings.damaged_segments.append(name)
+            except FileNotFoundError:
+                self.findings.missing_segments.append(name)
 
     def payload(self, connection: Connection, row: Row) -> Payload:
-        """The payload of a row, compared with its hash. Raises Corrupt, which names the id."""
-        for attempt in range(PAYLOAD_READ_TRIES):
-            try:
-                return read_payload(connection, self.files, row)
-            except PayloadDamaged as damage:
+        """The payload of a row, compared with its hash. Raises Corrupt, which names the id.
+
+        The view of `connection` may be older than a move that took the row's segment away; the
+        payload is then read where it lies now.
+        """
+        try:
+            return read_payload(connection, self.files, row)
+        except PayloadDamaged as damage:
+            return self._payload_now(row, damage)
+
+    def _payload_now(self, row: Row, damage: PayloadDamaged) -> Payload:
+        for _ in range(PAYLOAD_READ_TRIES):
+            with self.readers.borrow() as connection:
                 current = rows.by_rid(connection, row.rid)
-                place = current and (current.tier, current.segment, current.content_hash)
-                unmoved = place == (row.tier, row.segment, row.content_hash)
-                if unmoved or current is None or attempt == PAYLOAD_READ_TRIES - 1:
-                    raise Corrupt(
-                        f"A memory is damaged: {damage.reason.split(':')[0]}",
-                        id=row.id,
-                        remedy="stop the daemon and run: forgetd doctor",
-                    ) from damage
+                if current is None or _place(current) == _place(row):
+                    break
                 row = current
-        raise AssertionError("unreachable")
+                try:
+                    return read_payload(connection, self.files, row)
+                except PayloadDamaged as again:
+                    damage = again
+        self.findings.corrupt_ids.add(row.id)
+        raise damage
+
+    def remember_faults(self, faults: Sequence[SegmentFault]) -> bool:
+        """Remember what a scan could not read; True where its view was older than a merge.
+
+        The memories of a segment that is no longer listed are found in a new view.
+        """
+        with self.readers.borrow() as connection:
+            listed = {name for (name,) in connection.execute("SELECT name FROM segments")}
+        for fault in faults:
+            missing = fault.reason == "missing"
+            known = self.findings.missing_segments if missing else self.findings.damaged_segments
+            if fault.segment in listed and fault.segment not in known:
+                known.append(fault.segment)
+        return any(fault.segment not in listed for fault in faults)
 
     def meta(self, key: str) -> Any:
         """A value of the meta table, or None."""
@@ -174,8 +216,12 @@ class Store:
         return bytes_on_disk(self.directory, self.files)
 
     def remove_unneeded_segments(self) -> int:
-        """Unlink the segments whose last memory has left; answers how many."""
-        return self.writer.call(lambda tx: finish_unlinks(tx.connection, self.files))
+        """Unlink the segments whose last memory has left; answers how many.
+
+        Alone: in a transaction shared with the move that emptied a segment, the file would go
+        before that move is durable.
+        """
+        return self.writer.call(lambda tx: finish_unlinks(tx.connection, self.files), alone=True)
 
     def refresh_media(self) -> None:
         """Look at the size of every file that a memory names."""
@@ -195,16 +241,19 @@ class Store:
 
     def close(self) -> None:
         """Finish queued writes, checkpoint, close. The directory can then be copied."""
-        if self.writer.latched is None:
-            checkpoint(self.writer, truncate=True)
-        self.writer.close()
-        self.checkpointer.close()
-        self.readers.close()
-        self.files.close()
+        try:
+            if self.writer.latched is None:
+                checkpoint(self.writer, truncate=True)
+        finally:
+            self._held.close()
+
+    def _close_connection(self, connection: Connection) -> None:
+        """Close the last connection; a WAL that may still be wanted stays as it is."""
+        trusted = hasattr(self, "writer") and self.writer.latched is None
+        if not trusted:
+            keep_wal(connection)
         with translated():
-            self.writer.connection.close()
-        self.commit_file.close()
-        os.close(self._lock_descriptor)
+            connection.close()
 
 
 def lock_directory(directory: Path) -> int:
@@ -230,14 +279,25 @@ def unknown_segments(connection: Connection, files: SegmentFiles) -> list[tuple[
 
 
 def finish_unlinks(connection: Connection, files: SegmentFiles) -> int:
-    """Remove the files of committed unlink intents. The intents are cleared once they are gone."""
+    """Remove the files of committed unlink intents, then clear the intents. Not in a transaction.
+
+    An intent outlives its file: a file that a power loss brought back is removed again.
+    """
+    assert not connection.in_transaction, "an intent counts only once it is committed"
     intents = connection.execute("SELECT name, tier FROM unlink_intents").fetchall()
     for name, tier in intents:
         files.drop(tier, name)
         files.path(tier, name).unlink(missing_ok=True)
+    for folder in {files.folder(tier) for _, tier in intents}:
+        fsync_directory(folder)
     if intents:
-        connection.execute("DELETE FROM unlink_intents")
+        with suppress(apsw.FullError):  # they are cleared the next time
+            connection.execute("DELETE FROM unlink_intents")
     return len(intents)
+
+
+def _place(row: Row) -> tuple[int, str | None, bytes]:
+    return row.tier, row.segment, row.content_hash
 
 
 def _opened(database: Path, backups: Path) -> Connection:

@@ -5,9 +5,9 @@ acknowledged survives power loss. `VFS_NAME` lets a test put a faulty disk under
 """
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import Empty, LifoQueue
+from queue import Empty, Full, LifoQueue
 from typing import Final, cast
 
 import apsw
@@ -21,6 +21,7 @@ CACHE_KIBIBYTES_WRITER: Final = 16_384
 CACHE_KIBIBYTES_READER: Final = 4_096
 READERS_IDLE_MAX: Final = 4
 STATEMENT_CACHE_SIZE: Final = 200
+FULL_REMEDY: Final = "free space on the state directory's disk; nothing was lost"
 DISK_REMEDY: Final = "check the disk and the log, then restart the daemon"
 
 
@@ -70,6 +71,11 @@ def open_reader(path: Path) -> Connection:
     return connection
 
 
+def keep_wal(connection: Connection) -> None:
+    """Let closing the last connection leave the WAL as it is, neither checkpointed nor removed."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
 class Readers:
     """A small pool of reading connections for any thread."""
 
@@ -90,10 +96,15 @@ class Readers:
             with translated():
                 yield connection
         finally:
-            if self._closed or self._idle.full():
-                connection.close()
-            else:
+            self._give_back(connection)
+
+    def _give_back(self, connection: Connection) -> None:
+        # A statement that an error cut short would show the next borrower an old view.
+        if not self._closed and connection.txn_state() == apsw.SQLITE_TXN_NONE:
+            with suppress(Full):
                 self._idle.put_nowait(connection)
+                return
+        connection.close(True)
 
     @contextmanager
     def view(self) -> Generator[Connection]:
@@ -124,8 +135,10 @@ def translated() -> Generator[None]:
 
 def as_forgetd_error(error: apsw.Error) -> ForgetdError | apsw.Error:
     """The typed error for a database failure, or the failure itself if it is ours."""
-    if isinstance(error, apsw.FullError):
-        return DiskFull(remedy="free space on the state directory's disk; nothing was lost")
+    # The shared memory of the WAL is a file too: it cannot grow on a full disk.
+    no_room = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    if no_room or isinstance(error, apsw.FullError):
+        return DiskFull(remedy=FULL_REMEDY)
     if isinstance(error, apsw.IOError):
         return ReadOnly(
             "A write to disk failed",

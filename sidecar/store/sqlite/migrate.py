@@ -1,21 +1,16 @@
 """Numbered migrations, each applied once, in its own transaction, after a backup."""
 
+import os
 import re
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from sidecar.errors import ForgetdError
+from sidecar.errors import SchemaTooNew
+from sidecar.store.segments import new_temporary_name, publish, remove_temporaries
 from sidecar.store.sqlite.typed import Connection
 
 _NAME: Final = re.compile(r"(\d{4})_\w+\.sql")
-
-
-class SchemaTooNew(ForgetdError):
-    """The database was written by a newer forgetd; this one must not touch it."""
-
-    exit_code = 78
-    default_message = "The database was written by a newer version of forgetd"
 
 
 def available() -> list[tuple[int, str]]:
@@ -38,14 +33,12 @@ def migrate(connection: Connection, backups: Path) -> int:
     newest = migrations[-1][0]
     if current > newest:
         raise SchemaTooNew(
-            f"The database has schema {current}, this version knows {newest}",
+            f"The namespace has schema {current}, this version knows {newest}",
             remedy="install the newer version of forgetd again",
         )
     if 0 < current < newest:
         backups.mkdir(mode=0o700, exist_ok=True)
-        target = backups / f"schema-{current}.db"
-        if not target.exists():
-            connection.execute("VACUUM INTO ?", (str(target),))
+        _back_up(connection, backups, f"schema-{current}")
     for number, sql in migrations:
         if number > current:
             connection.execute("BEGIN IMMEDIATE")
@@ -54,6 +47,23 @@ def migrate(connection: Connection, backups: Path) -> int:
                 connection.execute(f"PRAGMA user_version = {number}")
                 connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
     return newest
+
+
+def _back_up(connection: Connection, backups: Path, name: str) -> None:
+    """Write a whole copy, durably. A copy that a kill cut short never gets the final name."""
+    target = backups / f"{name}.db"
+    if target.exists():
+        return
+    remove_temporaries(backups)
+    copy = backups / new_temporary_name(name)
+    connection.execute("VACUUM INTO ?", (str(copy),))
+    descriptor = os.open(copy, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    publish(copy, target)

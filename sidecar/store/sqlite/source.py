@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from sidecar.errors import Corrupt
 from sidecar.model import HOT
 from sidecar.store import rows
 from sidecar.store.payload import Payload, SourceRecord, content_hash
@@ -19,13 +20,15 @@ _HOT_PAYLOAD: Final = (
 )
 
 
-class PayloadDamaged(Exception):
+class PayloadDamaged(Corrupt):
     """A payload cannot be read, or is not the one that was stored. Names the memory."""
 
     def __init__(self, memory_id: str, reason: str) -> None:
-        super().__init__(reason)
-        self.memory_id = memory_id
-        self.reason = reason
+        super().__init__(
+            f"A memory is damaged: {reason}",
+            id=memory_id,
+            remedy="stop the daemon and run: forgetd doctor",
+        )
 
 
 def read_payload(connection: Connection, files: SegmentFiles, row: Row) -> Payload:
@@ -44,7 +47,7 @@ def _unchecked(connection: Connection, files: SegmentFiles, row: Row) -> Payload
         try:
             return files.reader(row.tier, row.segment).record(row.frame, row.line).payload
         except (SegmentDamaged, OSError) as error:
-            raise PayloadDamaged(row.id, f"its segment cannot be read: {error}") from error
+            raise PayloadDamaged(row.id, "its segment cannot be read") from error
     found: list[Any] = connection.execute(_HOT_PAYLOAD, (row.rid,)).fetchall()
     if not found:
         raise PayloadDamaged(row.id, "its text is gone")

@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -74,6 +75,7 @@ class Writer:
         connection.set_wal_hook(committed)
         self._queue: queue.Queue[_Job[Any] | None] = queue.Queue(WRITE_QUEUE_JOBS_MAX)
         self._closing = False
+        self._ended = False
         self._thread = threading.Thread(target=self._run, name="forgetd-writer", daemon=True)
         self._thread.start()
 
@@ -96,6 +98,8 @@ class Writer:
                 bound=f"at most {WRITE_QUEUE_JOBS_MAX} waiting writes",
                 remedy="wait for replies, or write with putMany",
             ) from None
+        if self._closing and not self._thread.is_alive():
+            self._refuse_waiting()  # it was closed while this job went into the queue
         return job.future
 
     def call(self, work: Callable[[Transaction], T], *, alone: bool = False) -> T:
@@ -108,6 +112,15 @@ class Writer:
             self._closing = True
             self._queue.put(None)
         self._thread.join()
+        self._refuse_waiting()
+
+    def _refuse_waiting(self) -> None:
+        """Answer what came too late: nobody may wait for a thread that has ended."""
+        with suppress(queue.Empty):
+            while True:
+                job = self._queue.get_nowait()
+                if job is not None and job.future.set_running_or_notify_cancel():
+                    job.future.set_exception(ShuttingDown())
 
     def stored_counts(self, commits: int) -> StoredCounts:
         """The counts for the commit file."""
@@ -125,7 +138,7 @@ class Writer:
 
     def _run(self) -> None:
         held: _Job[Any] | None = None
-        while (job := held or self._queue.get()) is not None:
+        while (job := held or self._next()) is not None:
             held = None
             if job.alone:
                 if job.future.set_running_or_notify_cancel():
@@ -134,6 +147,9 @@ class Writer:
             group, held = self._gather(job)
             if group := [one for one in group if one.future.set_running_or_notify_cancel()]:
                 self._run_group(group)
+
+    def _next(self) -> _Job[Any] | None:
+        return None if self._ended else self._queue.get()
 
     def _gather(self, first: _Job[Any]) -> tuple[list[_Job[Any]], _Job[Any] | None]:
         """The jobs that wait with the first one, and one that must run alone after them."""
@@ -144,7 +160,7 @@ class Writer:
             except queue.Empty:
                 break
             if following is None:
-                self._queue.put(None)
+                self._ended = True
                 break
             if following.alone:
                 return group, following
@@ -201,18 +217,36 @@ class Writer:
 
     def _publish(self, done: list[_Job[Any]], commits: int) -> None:
         self._commits = commits
-        with self.columns.lock:
-            for job in done:
-                for change in job.after_commit:
-                    change(self.columns)
+        try:
+            with self.columns.lock:
+                for job in done:
+                    for change in job.after_commit:
+                        change(self.columns)
+                self.columns.commits = commits
+        except Exception as error:
+            _tell(error)
+            self._reload()
         try:
             self._commit_file.write(self.stored_counts(commits))
         except OSError as error:
             self.latched = ReadOnly("The commit counter cannot be written")
             self.latched.__cause__ = error
+        except Exception as error:
+            _tell(error)
         for job in done:
             job.future.set_result(job.result)
-        self._on_commit()
+        try:
+            self._on_commit()
+        except Exception as error:
+            _tell(error)
+
+    def _reload(self) -> None:
+        """Make the columns anew from the database, which is right."""
+        try:
+            self.columns.load(self.connection)
+        except apsw.Error as error:
+            self.latched = ReadOnly(remedy=DISK_REMEDY)
+            self.latched.__cause__ = error
 
     def _roll_back(self) -> None:
         """Leave no open transaction, and trust the columns only if nothing was committed."""
@@ -240,6 +274,15 @@ class Writer:
             # After a failed write or fsync the next ones may "succeed" without being durable.
             self.latched = failure
         return failure
+
+
+def _tell(error: Exception) -> None:
+    """Report a fault of ours without ending the thread that every write waits for."""
+    threading.excepthook(
+        threading.ExceptHookArgs(
+            (type(error), error, error.__traceback__, threading.current_thread())
+        )
+    )
 
 
 def _commits(connection: Connection) -> int:

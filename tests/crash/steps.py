@@ -1,0 +1,154 @@
+"""A fixed piece of work, and a process that dies in it at a step of one's choice.
+
+A step is whatever makes something durable, visible or gone: a sync, a cut or a removal of a
+database file; an fsync, a link or an unlink of a segment. `python -m tests.crash.steps FOLDER
+FIRST STRIDE` does the work in FOLDER/N for N = FIRST, FIRST + STRIDE, … and dies before step N
+of each, until N is past the end.
+"""
+
+import asyncio
+import functools
+import itertools
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from sidecar.model import MemoryInput
+from sidecar.namespace import Namespace
+from tests.crash.faulty_disk import Layer, under_sqlite
+from tests.crash.namespaces import DAY_MS, NOW, memories, opened
+
+ACKNOWLEDGED = "acknowledged"
+MEMORIES = 36
+
+
+Piece = Callable[[Namespace], Awaitable[object]]
+
+
+def put(namespace: Namespace) -> Awaitable[object]:
+    """The memories that all other steps are about."""
+    return namespace.put_many(memories=memories(MEMORIES), if_exists="error", partial=False)
+
+
+def spill(namespace: Namespace) -> Awaitable[object]:
+    """Most of what is hot goes to a segment, and hot.db shrinks."""
+    return namespace.cold_spill(dry_run=False, target=6)
+
+
+def reword(key: str) -> Piece:
+    """A cold memory gets another text, so it thaws."""
+    patch = MemoryInput(content=f"{key} in other words")
+    return lambda namespace: namespace.update(id=key, patch=patch, if_revision=None)
+
+
+def forget(numbers: range) -> Piece:
+    """From any tier to forgotten. A segment that is mostly dead is merged, an empty one goes."""
+    ids = [f"m{at}" for at in numbers]
+    return lambda namespace: namespace.forget(ids=ids, reason="called")
+
+
+def restore(*ids: str) -> Piece:
+    """Back to hot."""
+    return lambda namespace: namespace.restore(ids=ids, run_id=None, reason=None)
+
+
+async def undo_forgetting(namespace: Namespace) -> None:
+    """What the forgetting moved, and nobody moved since, goes back where it was."""
+    page = await namespace.runs(limit=20, cursor=None)
+    (run,) = [one for one in page.runs if one.kind == "forget" and one.state == "finished"]
+    await namespace.undo(run_id=run.run_id)
+
+
+# Each piece is one call: after a kill it is done, or not begun.
+WORK: tuple[Piece, ...] = (
+    put,
+    spill,
+    reword("m0"),
+    reword("m3"),
+    lambda namespace: namespace.touch(ids=["m5"]),
+    forget(range(0, 24, 2)),
+    restore("m2", "m4"),
+    lambda namespace: namespace.pin(id="m7", pinned=True),
+    lambda namespace: namespace.hold(id="m6", until=NOW + DAY_MS),
+    undo_forgetting,
+    forget(range(MEMORIES)),
+)
+
+
+async def work(state_dir: Path, after_each: Callable[[], None]) -> None:
+    """All of it, in order, with word after each piece that was answered."""
+    async with opened(state_dir) as namespace:
+        for piece in WORK:
+            await piece(namespace)
+            after_each()
+
+
+class Steps(Layer):
+    """Counts steps, and kills this process before the one that was chosen."""
+
+    def __init__(self, fatal: int) -> None:
+        self._fatal = fatal
+        self._count = 0
+
+    def step(self, *_: Any) -> None:
+        """One more."""
+        self._count += 1
+        if self._count == self._fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    before_sync = before_truncate = before_delete = step
+
+    def watch_files(self) -> None:
+        """Count what is done to segments as well."""
+        for name in ("fsync", "link", "unlink", "truncate"):
+            setattr(os, name, self._counted(getattr(os, name)))
+
+    def _counted(self, operation: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(operation)
+        def counted(*arguments: Any, **named: Any) -> Any:
+            self.step()
+            return operation(*arguments, **named)
+
+        return counted
+
+
+def die_at(state_dir: Path, fatal: int) -> None:
+    """Do the work until the fatal step; return only if there are not so many."""
+    state_dir.mkdir()
+    descriptor = os.open(state_dir / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    steps = Steps(fatal)
+    steps.watch_files()
+    with under_sqlite(steps):
+        asyncio.run(work(state_dir, lambda: os.write(descriptor, b".") and None))
+
+
+def in_a_process_of_its_own(state_dir: Path, fatal: int) -> int:
+    """The wait status of a process that does the work and dies at a step."""
+    process = os.fork()
+    if process:
+        return os.waitpid(process, 0)[1]
+    try:
+        die_at(state_dir, fatal)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+        raise
+    os._exit(0)
+
+
+def main() -> int:
+    """See the head of this file."""
+    folder, first, stride = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    for fatal in itertools.count(first, stride):
+        status = in_a_process_of_its_own(folder / str(fatal), fatal)
+        if not os.WIFSIGNALED(status):
+            return os.waitstatus_to_exitcode(status)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
