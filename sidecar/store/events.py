@@ -12,38 +12,30 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.store.rows import COLUMNS, PLACEMENT
+from sidecar.model import ACTIVE, COLD, FORGOTTEN, HOT, SEMANTIC
+from sidecar.store.event_kinds import EVENT_FIELDS, STATE_FIELDS
 from sidecar.store.sqlite.typed import Connection
 
-STATE_FIELDS: Final = tuple(sorted(set(COLUMNS) - PLACEMENT))
-# What an event tells of a row: its state, its tier, and how often it has changed.
-EVENT_FIELDS: Final = frozenset(STATE_FIELDS) | {"tier", "change_counter"}
+# What a memory is when it is made, unless its event says otherwise. Never to be changed: the
+# events of all stores stand on it.
+BORN: Final[dict[str, Any]] = dict.fromkeys(EVENT_FIELDS - {"id"}) | {
+    "tier": HOT,
+    "status": ACTIVE,
+    "memory_type": SEMANTIC,
+    "fade_factor": 1.0,
+    "recall_count": 0,
+    "use_count": 0,
+    "regret_count": 0,
+    "success_count": 0,
+    "failure_count": 0,
+    "usefulness_score": 0.0,
+    "pinned": 0,
+    "evergreen": 0,
+    "revision": 1,
+    "change_counter": 1,
+}
 
-MEMORY_KINDS: Final = (
-    "memory.created",
-    "memory.updated",
-    "memory.touched",
-    "memory.superseded",
-    "memory.spilled",
-    "memory.forgotten",
-    "memory.thawed",
-    "memory.restored",
-    "memory.adopted",
-)
-NAMESPACE_KINDS: Final = (
-    "namespace.created",
-    "import.completed",
-    "thresholds.changed",
-    "forgetting.sweep_completed",
-    "forgetting.restore_completed",
-    "forgetting.run_undone",
-    "forgetting.braked",
-    "forgetting.pressure",
-    "forgetting.scheduled",
-    "forgetting.paused",
-    "forgetting.resumed",
-    "gc.suggested",
-)
+CREATED: Final = "memory.created"
 _INSERT: Final = "INSERT INTO events (at, run_id, kind, memory_id, payload) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -80,13 +72,20 @@ def changes(before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, A
     }
 
 
-def state_hash(connection: Connection) -> str:
+def birth(made: dict[str, Any]) -> dict[str, Any]:
+    """What the event of a new memory says of it: what is not as in `BORN`. The event has the id."""
+    return {name: made[name] for name, born in BORN.items() if made[name] != born}
+
+
+def state_hash(connection: Connection, tiers: Iterable[int] = (HOT, COLD, FORGOTTEN)) -> str:
     """SHA-256 over every record's fields and content hash, sorted by id.
 
     Events, runs and placement (tier, segment, bytes) do not count: a spilled memory is the
-    same memory. Whether it is forgotten does count, through `forgotten_at`.
+    same memory. Whether it is forgotten does count, through `forgotten_at`. With `tiers` it is
+    the hash that the namespace would have without its memories in other tiers.
     """
-    query = f"SELECT {', '.join(STATE_FIELDS)} FROM memories ORDER BY id"
+    named = ", ".join(str(tier) for tier in sorted(tiers))
+    query = f"SELECT {', '.join(STATE_FIELDS)} FROM memories WHERE tier IN ({named}) ORDER BY id"
     return _hash(
         dict(zip(STATE_FIELDS, (_plain(value) for value in values), strict=True))
         for values in connection.execute(query)
@@ -94,12 +93,27 @@ def state_hash(connection: Connection) -> str:
 
 
 def replay(connection: Connection) -> dict[str, dict[str, Any]]:
-    """The state of every memory by the event log alone, by id."""
-    state: dict[str, dict[str, Any]] = {}
-    query = "SELECT memory_id, payload FROM events WHERE memory_id IS NOT NULL ORDER BY seq"
-    for memory_id, payload in connection.execute(query):
-        state.setdefault(memory_id, {}).update(json.loads(payload))
+    """The state of every memory by the event log alone, by id: its checkpoint, then its events."""
+    state = _checkpoint(connection)
+    query = "SELECT kind, memory_id, payload FROM events WHERE memory_id IS NOT NULL ORDER BY seq"
+    for kind, memory_id, payload in connection.execute(query):
+        if kind == CREATED or memory_id not in state:
+            state[memory_id] = {"id": memory_id, **BORN}
+        state[memory_id].update(json.loads(payload))
     return state
+
+
+def _checkpoint(connection: Connection) -> dict[str, dict[str, Any]]:
+    """What folded events said; nothing in a database that no start has migrated yet."""
+    there = "SELECT 1 FROM sqlite_schema WHERE name = 'event_checkpoint'"
+    if not connection.execute(there).fetchall():
+        return {}
+    return {
+        memory_id: {"id": memory_id, **BORN, **json.loads(payload)}
+        for memory_id, payload in connection.execute(
+            "SELECT memory_id, payload FROM event_checkpoint"
+        )
+    }
 
 
 def replayed_hash(connection: Connection) -> str:

@@ -49,7 +49,6 @@ CREATE TABLE memories (
 CREATE INDEX memories_by_tier ON memories (tier, rid);
 CREATE INDEX memories_by_successor ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_by_segment ON memories (segment) WHERE segment IS NOT NULL;
-CREATE INDEX memories_by_run ON memories (moved_run) WHERE moved_run IS NOT NULL;
 CREATE INDEX memories_by_media ON memories (media_ref) WHERE media_ref IS NOT NULL;
 CREATE INDEX memories_forgotten_at ON memories (forgotten_at) WHERE forgotten_at IS NOT NULL;
 
