@@ -1,6 +1,7 @@
 """One connection: who may have it, how long it may take, and JSON for every refusal."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -46,6 +47,7 @@ class Connection(web.RequestHandler):
         self._host = host
         self._head_timer: asyncio.TimerHandle | None = None
         self._busy = False
+        self._when_lost: Callable[[], object] | None = None
         self.refusal: ForgetdError | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -61,12 +63,16 @@ class Connection(web.RequestHandler):
             self._hang_up(503, error)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Forget the deadline."""
+        """Forget the deadline, and tell a stream that its reader has left."""
         self._stop_timer()
         super().connection_lost(exc)
+        if self._when_lost is not None:
+            self._when_lost()
 
     def data_received(self, data: bytes) -> None:
         """Parse, and start the deadline where this is the beginning of a head."""
+        if self._when_lost is not None:
+            return  # nobody will ever answer what comes in beside a stream
         super().data_received(data)
         # Between two requests whatever arrives is the head of the next one, or a part of it.
         if not self._busy and self._head_timer is None and self.transport is not None:
@@ -81,6 +87,15 @@ class Connection(web.RequestHandler):
     def end(self) -> None:
         """The handler has its answer."""
         self._busy = False
+
+    def begin_stream(self, when_lost: Callable[[], object]) -> None:
+        """The answer goes on until one side ends it; `when_lost` hears that the peer has left."""
+        self._when_lost = when_lost
+
+    def abort(self) -> None:
+        """End the connection at once; what the peer has not read is lost."""
+        if self.transport is not None:
+            self.transport.abort()
 
     def handle_error(
         self,

@@ -1,4 +1,4 @@
-"""HTTP on the Unix socket: POST /rpc, GET /healthz, GET /readyz, and JSON errors for the rest."""
+"""HTTP on the Unix socket: POST /rpc, GET /events, /healthz, /readyz; JSON errors for the rest."""
 
 import asyncio
 import socket
@@ -10,7 +10,10 @@ from aiohttp import web
 from sidecar.errors import (
     DeadlineExceeded,
     ForgetdError,
+    InvalidParams,
     InvalidRequest,
+    NamespaceConflict,
+    NamespaceNotFound,
     Overloaded,
     PermissionDenied,
     TooLarge,
@@ -24,6 +27,7 @@ from sidecar.limits import (
 from sidecar.rpc.connection import HEADERS, Connection, Server, error_response
 from sidecar.rpc.dispatch import internal_error
 from sidecar.rpc.envelope import Envelope
+from sidecar.rpc.event_stream import EventStreams
 from sidecar.rpc.peer import peer_uid, refusal
 
 # How long a body that was refused is still read, so that its sender comes to read the answer.
@@ -34,14 +38,15 @@ CLOSE_SECONDS: Final = 2.0
 # What clients say of a JSON body; curl -d says it is a form.
 _JSON_TYPES: Final = ("application/json", "text/json", "text/plain", "application/octet-stream")
 _FORM_TYPE: Final = "application/x-www-form-urlencoded"
-_PATHS: Final = {"/rpc": "POST", "/healthz": "GET", "/readyz": "GET"}
+_PATHS: Final = {"/rpc": "POST", "/events": "GET", "/healthz": "GET", "/readyz": "GET"}
 
 
 class HttpServer:
-    """Serves one envelope on a bound socket. `ready` is set when calls may be carried out."""
+    """Serves calls and streams on a bound socket. `ready` is set when they may be carried out."""
 
-    def __init__(self, envelope: Envelope, ready: asyncio.Event) -> None:
+    def __init__(self, envelope: Envelope, streams: EventStreams, ready: asyncio.Event) -> None:
         self._envelope = envelope
+        self._streams = streams
         self._ready = ready
         self._stopping = False
         self._server: Server | None = None
@@ -66,8 +71,9 @@ class HttpServer:
         await self._site.start()
 
     async def stop_accepting(self) -> None:
-        """Take no new connections; those that are open stay, and /readyz says no."""
+        """Take no new connections and end the streams; other connections stay, /readyz says no."""
         self._stopping = True
+        self._streams.stop()
         if self._site is not None:
             await self._site.stop()
             self._site = None
@@ -141,6 +147,8 @@ class HttpServer:
             return _text(200, "ok")
         if request.path == "/readyz":
             return self._readiness()
+        if request.path == "/events":
+            return await self._events(request, connection)
         return await self._rpc(request)
 
     def _readiness(self) -> web.Response:
@@ -157,19 +165,35 @@ class HttpServer:
             )
             return _last_response(415, error)
         body = await _read_body(request)
-        if not self._ready.is_set():
-            try:
-                async with asyncio.timeout(CALL_DEADLINE_SECONDS):
-                    await self._ready.wait()
-            except TimeoutError:
-                error = Overloaded(
-                    "The daemon is still recovering", remedy="wait until /readyz answers 200"
-                )
-                return error_response(503, error)
+        try:
+            await self._recovered()
+        except Overloaded as error:
+            return error_response(503, error)
         reply = await self._envelope.answer(body)
         if reply is None:
             return web.Response(status=204, headers=HEADERS)
         return web.Response(body=reply, content_type="application/json", headers=HEADERS)
+
+    async def _events(self, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        try:
+            await self._recovered()
+            return await self._streams.serve(request, connection)
+        except (InvalidParams, NamespaceConflict) as error:
+            return error_response(400, error)
+        except NamespaceNotFound as error:
+            return error_response(404, error)
+        except ForgetdError as error:
+            return error_response(503, error)
+
+    async def _recovered(self) -> None:
+        """Wait until calls may be carried out. Raises Overloaded where that takes too long."""
+        try:
+            async with asyncio.timeout(CALL_DEADLINE_SECONDS):
+                await self._ready.wait()
+        except TimeoutError:
+            raise Overloaded(
+                "The daemon is still recovering", remedy="wait until /readyz answers 200"
+            ) from None
 
 
 async def _read_body(request: web.BaseRequest) -> bytes:

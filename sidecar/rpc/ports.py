@@ -4,13 +4,18 @@ The handlers are written against these two; `sidecar.registry.Registry` and
 `sidecar.namespace.Namespace` are what they meet in a running daemon.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
-from sidecar.model import Memory, MemoryInput, MemoryType, Status, Tier
+from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
+from sidecar.reasons import ReasonName
 from sidecar.reports import (
     DecisionPage,
+    EventPage,
     Explanation,
+    ExportPage,
     ForgetReport,
     ImportReport,
     MemoryList,
@@ -54,8 +59,13 @@ class NamespacePort(Protocol):
         if_exists: IfExists,
         skip_bad: bool,
         source: str | None,
+        format: ImportFormat = "foreign",
     ) -> ImportReport:
-        """Store records of another system; what cannot be judged is unscored."""
+        """Store records of another system (what cannot be judged is unscored), or of an export."""
+        ...
+
+    async def export(self, *, tiers: Sequence[Tier], cursor: str | None, limit: int) -> ExportPage:
+        """A page of whole memories. Raises InvalidParams for a cursor of something else."""
         ...
 
     async def get(self, *, id: str, include_embedding: bool) -> Memory | None:
@@ -104,6 +114,14 @@ class NamespacePort(Protocol):
 
     async def supersede(self, *, id: str, by: str) -> Memory:
         """Link `id` to its successor. Raises SupersessionConflict."""
+        ...
+
+    async def feedback(self, *, id: str, signal: Signal) -> Memory:
+        """Count a signal of use. Raises MemoryNotFound."""
+        ...
+
+    async def invalidate(self, *, id: str, reason: ReasonName) -> Memory:
+        """Stop believing a memory. Raises MemoryNotFound."""
         ...
 
     async def pin(self, *, id: str, pinned: bool) -> Memory:
@@ -175,6 +193,16 @@ class NamespacePort(Protocol):
 
     async def undo(self, *, run_id: str) -> RestoreReport:
         """Bring back what a run moved. Raises RunUnknown, RunNotUndoable."""
+        ...
+
+    async def list_events(
+        self, *, since: int, limit: int, kinds: Sequence[str] | None
+    ) -> EventPage:
+        """Durable events after number `since`, in order. Raises InvalidParams."""
+        ...
+
+    def follow_events(self, wake: asyncio.Event) -> AbstractContextManager[None]:
+        """For a `with` block, `wake` is set after each commit, and the namespace stays open."""
         ...
 
     async def apply_open_options(

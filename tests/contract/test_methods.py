@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sidecar.absent import no_sweep
 from sidecar.errors import Corrupt
 from sidecar.rpc.methods import METHODS
 from tests.wire import Served, served
@@ -16,7 +17,6 @@ RUN_ID, PLAN_ID, T0 = "run-1", "plan-1", 1_800_000_000_000
 PARAMS: dict[str, Any] = {
     "memory.put": {"content": "a"},
     "memory.putMany": {"memories": [{"content": "a"}]},
-    "memory.import": {"memories": [{"content": "a", "unknown": 1}]},
     "memory.get": {"id": "a"},
     "memory.getMany": {"ids": ["a", "b"]},
     "memory.list": {},
@@ -27,6 +27,10 @@ PARAMS: dict[str, Any] = {
     "memory.pin": {"id": "a"},
     "memory.hold": {"id": "a", "until": None},
     "memory.explain": {"id": "a"},
+    "memory.feedback": {"id": "a", "signal": "useful"},
+    "memory.invalidate": {"id": "a", "reason": "incorrect"},
+    "memory.export": {},
+    "memory.import": {"memories": [{"content": "a", "unknown": 1}]},
     "forgetSweep": {"dryRun": True},
     "coldSpill": {"dryRun": True},
     "memory.forget": {"ids": ["a"]},
@@ -38,8 +42,10 @@ PARAMS: dict[str, Any] = {
     "runs.get": {"runId": RUN_ID},
     "runs.decisions": {"runId": RUN_ID},
     "runs.undo": {"runId": RUN_ID},
+    "events.list": {},
     "namespaces.open": {},
     "namespaces.list": {},
+    "rpc.discover": {},
     "system.status": {},
     "system.limits": {},
     "system.clock": {},
@@ -87,6 +93,7 @@ async def test_reading_an_unknown_namespace_answers_empty_and_makes_none() -> No
         recalled = await result("memory.recall", depth="deep")
         assert recalled == {"results": [], "depth": "deep", "coldScanned": 0}
         assert await result("runs.list") == {"runs": [], "cursor": None}
+        assert await result("events.list") == {"events": [], "latest": 0, "oldest": 1}
         assert (await result("system.status"))["namespaces"] == []
         assert (await result("system.status", all=True))["namespaces"] == []
         assert await result("namespaces.list") == {"namespaces": []}
@@ -168,9 +175,11 @@ async def test_forget_sweep_takes_its_dry_run_by_position() -> None:
     async with served() as daemon:
         assert (await daemon.call("forgetSweep", [True]))["result"]["dryRun"] is True
         space = await daemon.registry.open("default", create=True)
-        space.result_of["sweep"] = {"done": 1}
-        assert (await daemon.call("forgetSweep", [False]))["result"] == {"done": 1}
-        assert (await daemon.call("forgetSweep", []))["result"] == {"done": 1}
+        report = no_sweep("default", now=T0)
+        space.result_of["sweep"] = report
+        for params in ([False], []):
+            answered = (await daemon.call("forgetSweep", params))["result"]
+            assert answered == msgspec.to_builtins(report)
         assert [given["dry_run"] for _, given in space.calls] == [False, False]
 
 
@@ -178,7 +187,7 @@ async def test_forget_sweep_takes_its_dry_run_by_position() -> None:
 async def test_every_option_of_a_sweep_reaches_the_namespace() -> None:
     async with served() as daemon:
         space = await daemon.registry.open("default", create=True)
-        space.result_of["sweep"] = None
+        space.result_of["sweep"] = no_sweep("default", now=T0)
         given = {
             "dryRun": True, "mode": "strict", "policy": "classic", "brakeShare": 0.5, "now": T0,
             "decisionsLimit": 7,

@@ -3,9 +3,19 @@
 from typing import Final
 
 from sidecar.rpc.method import Method
-from sidecar.rpc.methods import forgetting, memory, namespaces, runs, system
+from sidecar.rpc.methods import (
+    discover,
+    events,
+    exchange,
+    feedback,
+    forgetting,
+    memory,
+    namespaces,
+    runs,
+    system,
+)
 
-_NOUNS: Final = (memory, forgetting, runs, namespaces, system)
+_NOUNS: Final = (memory, feedback, exchange, forgetting, runs, events, namespaces, discover, system)
 
 METHODS: Final[dict[str, Method]] = {
     method.name: method for noun in _NOUNS for method in noun.methods

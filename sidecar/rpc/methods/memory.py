@@ -22,7 +22,6 @@ from sidecar.limits import (
     LIST_LIMIT_DEFAULT,
     LIST_LIMIT_MAX,
     PUT_MANY_MEMORIES_MAX,
-    REASON_BYTES_MAX,
     RECALL_QUERY_BYTES_MAX,
     RECALL_TOP_DEFAULT,
     RECALL_TOP_MAX,
@@ -30,7 +29,6 @@ from sidecar.limits import (
 from sidecar.model import Embedding, Memory, MemoryInput, MemoryType, Status, Tier
 from sidecar.reports import (
     Explanation,
-    ImportReport,
     MemoryList,
     PutManyReport,
     RecallReport,
@@ -67,15 +65,6 @@ class PutManyParams(Params, kw_only=True):
     memories: Annotated[list[MemoryObject], Meta(max_length=PUT_MANY_MEMORIES_MAX)]
     if_exists: IfExists = "error"
     partial: bool = False
-
-
-class ImportParams(Params, kw_only=True):
-    """Records of another system: `source` names it in the events."""
-
-    memories: Annotated[list[dict[str, Any]], Meta(max_length=PUT_MANY_MEMORIES_MAX)]
-    if_exists: IfExists = "skip"
-    source: Annotated[str, Meta(min_length=1, max_length=REASON_BYTES_MAX)] | None = None
-    skip_bad: bool = False
 
 
 class GetParams(Params, kw_only=True):
@@ -191,24 +180,6 @@ async def put_many(context: Context, params: PutManyParams) -> PutManyReport:
         params.namespace, memories, lambda position: f"{MEMORIES_PATH}[{position}]"
     )
     return await namespace.put_many(memories=memories, if_exists=params.if_exists, partial=False)
-
-
-@methods.add(
-    "memory.import",
-    params=ImportParams,
-    result=ImportReport,
-    writes=True,
-    errors=(MemoryExists, *WRITE_ERRORS),
-)
-async def import_many(context: Context, params: ImportParams) -> ImportReport:
-    """Take over memories of another system: unknown fields are kept in `extra`."""
-    namespace = await context.writable(params.namespace)
-    return await namespace.import_many(
-        memories=params.memories,
-        if_exists=params.if_exists,
-        skip_bad=params.skip_bad,
-        source=params.source,
-    )
 
 
 @methods.add(

@@ -5,13 +5,16 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after } from "node:test"
 import { setTimeout as wait } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import { MemorySystem, type MemorySystemOptions } from "forgetd"
+import { REPOSITORY } from "../judge.js"
+import { watchTransport } from "../watch.js"
 
-export const REPOSITORY = fileURLToPath(new URL("../../../../", import.meta.url))
+export { REPOSITORY }
 const PROGRAM = process.env["FORGETD_BIN"] ?? join(REPOSITORY, ".venv", "bin", "forgetd")
 const START_MS = 30_000
 const STOP_MS = 30_000
+
+await watchTransport()
 
 /** A real daemon in a directory of its own, with a clock that can be set. */
 export class Daemon {

@@ -1,0 +1,32 @@
+"""events.json: every kind of event, when it is written, and the schema of its payload."""
+
+from typing import Any
+
+import msgspec
+
+from protocol.descriptions import Descriptions
+from protocol.schemas import Schema, threshold_schemas
+from sidecar.store.event_kinds import KINDS, EventKind
+from sidecar.thresholds import Thresholds
+
+
+def events_table(words: Descriptions) -> dict[str, Any]:
+    """The kinds in the order of the daemon's table, and the schemas that they refer to."""
+    types = [kind.payload for kind in KINDS if kind.payload is not None]
+    _, named = msgspec.json.schema_components(types, ref_template="#/schemas/{name}")
+    _, declared = msgspec.json.schema_components([Thresholds])
+    changes = threshold_schemas(declared["Thresholds"])["ThresholdChanges"]
+    schemas: dict[str, Schema] = {**named, "ThresholdChanges": changes}
+    for name, schema in schemas.items():
+        words.describe_fields(name, schema)
+        # A payload may gain fields.
+        schema.pop("additionalProperties", None)
+    kinds = [
+        {"kind": kind.kind, "when": kind.when, "payload": {"$ref": f"#/schemas/{_name(kind)}"}}
+        for kind in KINDS
+    ]
+    return {"kinds": kinds, "schemas": {name: schemas[name] for name in sorted(schemas)}}
+
+
+def _name(kind: EventKind) -> str:
+    return "ThresholdChanges" if kind.payload is None else kind.payload.__name__

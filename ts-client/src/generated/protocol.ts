@@ -1,0 +1,1440 @@
+/** The protocol's types, generated from protocol/openrpc.json by `npm run generate`. Not for hands. */
+import type { JsonObject } from "../json.js"
+
+/** The parameters and the result of every method. */
+export interface Methods {
+  /** Store one memory. */
+  "memory.put": {
+    params: MemoryPutParams
+    result: Memory
+  }
+  /** Store many memories at once: all or none of them, or with `partial` the good ones. */
+  "memory.putMany": {
+    params: MemoryPutManyParams
+    result: PutManyReport
+  }
+  /** One memory, or null where it is unknown or forgotten. Reading is not using. */
+  "memory.get": {
+    params: MemoryGetParams
+    result: Memory | null
+  }
+  /** Many memories in the order of their ids, null where `memory.get` would say null. */
+  "memory.getMany": {
+    params: MemoryGetManyParams
+    result: (Memory | null)[]
+  }
+  /** A page of memories; tier `forgotten` lists what may be restored. */
+  "memory.list": {
+    params: MemoryListParams
+    result: MemoryList
+  }
+  /** Change the fields named in `patch`, only at revision `ifRevision` where given. */
+  "memory.update": {
+    params: MemoryUpdateParams
+    result: Memory
+  }
+  /** Find memories by text, by vector, or by both; the first ones count as used. */
+  "memory.recall": {
+    params: MemoryRecallParams
+    result: RecallReport
+  }
+  /** Say that memories were used just now: durable, unlike the touches of a recall. */
+  "memory.touch": {
+    params: MemoryTouchParams
+    result: TouchReport
+  }
+  /** Say that memory `by` took the place of memory `id`. */
+  "memory.supersede": {
+    params: MemorySupersedeParams
+    result: Memory
+  }
+  /** Protect a memory from forgetting and spilling, or stop doing so. */
+  "memory.pin": {
+    params: MemoryPinParams
+    result: Memory
+  }
+  /** Protect a memory from forgetting until a time; null ends the hold. */
+  "memory.hold": {
+    params: MemoryHoldParams
+    result: Memory
+  }
+  /** Per policy, why a memory is or is not a candidate for forgetting. */
+  "memory.explain": {
+    params: MemoryExplainParams
+    result: Explanation
+  }
+  /** Say how useful a memory was; a regret may be about one that is forgotten. */
+  "memory.feedback": {
+    params: MemoryFeedbackParams
+    result: Memory
+  }
+  /** Stop believing a memory, in any tier: set aside, superseded, or held wrong. */
+  "memory.invalidate": {
+    params: MemoryInvalidateParams
+    result: Memory
+  }
+  /** A page of whole memories, with all that makes up their state; reading is not using. */
+  "memory.export": {
+    params: MemoryExportParams
+    result: ExportPage
+  }
+  /** Take over memories of another system, or take back those of an export exactly. */
+  "memory.import": {
+    params: MemoryImportParams
+    result: ImportReport
+  }
+  /** Spill, then forget, down to the low watermarks; with `dryRun` only the plan of it. */
+  forgetSweep: {
+    params: ForgetSweepParams
+    result: SweepReport
+  }
+  /** Spill hot memories to cold, down to `target` or the low watermark; forget none. */
+  coldSpill: {
+    params: ColdSpillParams
+    result: SweepReport
+  }
+  /** Move memories to forgotten on the host's word; `memory.restore` brings them back. */
+  "memory.forget": {
+    params: MemoryForgetParams
+    result: ForgetReport
+  }
+  /** Bring forgotten memories back: by ids to hot, by run or reason to where they were. */
+  "memory.restore": {
+    params: MemoryRestoreParams
+    result: RestoreReport
+  }
+  /** The settings in force with their origin, what is crossed, what is paused. */
+  "thresholds.get": {
+    params: ThresholdsGetParams
+    result: ThresholdsReport
+  }
+  /** Change settings of a namespace; null gives a setting its default back. */
+  "thresholds.set": {
+    params: ThresholdsSetParams
+    result: ThresholdsReport
+  }
+  /** Let automatic runs go on after a brake, an undo or a jump of the clock. */
+  "thresholds.resume": {
+    params: ThresholdsResumeParams
+    result: ThresholdsReport
+  }
+  /** The runs of a namespace, newest first. */
+  "runs.list": {
+    params: RunsListParams
+    result: RunPage
+  }
+  /** One run with the report it ended with. */
+  "runs.get": {
+    params: RunsGetParams
+    result: RunDetail
+  }
+  /** The decisions of a run or of a plan, a page at a time. */
+  "runs.decisions": {
+    params: RunsDecisionsParams
+    result: DecisionPage
+  }
+  /** Bring everything a run moved back to where it was; automatic runs then pause. */
+  "runs.undo": {
+    params: RunsUndoParams
+    result: RestoreReport
+  }
+  /** A page of events after the one numbered `since`, in order. */
+  "events.list": {
+    params: EventsListParams
+    result: EventPage
+  }
+  /** Open a namespace, or make it with `thresholds`; later ones are only compared. */
+  "namespaces.open": {
+    params: NamespacesOpenParams
+    result: OpenReport
+  }
+  /** Every namespace there is, open or not, with its memories by tier. */
+  "namespaces.list": {
+    params: NamespacesListParams
+    result: NamespaceList
+  }
+  /** This protocol as an OpenRPC document: methods, types, errors, examples. */
+  "rpc.discover": {
+    params: RpcDiscoverParams
+    result: JsonObject
+  }
+  /** The daemon, and one namespace or with `all` every one: counts, pauses, alarms. */
+  "system.status": {
+    params: SystemStatusParams
+    result: SystemStatus
+  }
+  /** Every bound of the daemon by name; the unit is the name's last word. */
+  "system.limits": {
+    params: SystemLimitsParams
+    result: {
+      [k: string]: number
+    }
+  }
+  /** The daemon's time; `now` holds it there, if serve allowed that. */
+  "system.clock": {
+    params: SystemClockParams
+    result: ClockReport
+  }
+  /** Finish the calls in flight, stop runs between transactions, and end. */
+  "system.stop": {
+    params: SystemStopParams
+    result: StopReport
+  }
+}
+/** Parameters of memory.put. */
+export interface MemoryPutParams {
+  /** 1 to 256 bytes of any Unicode text without NUL. Default: a ULID. */
+  id?: string
+  /** What kind of memory it is; procedural ones decay half as fast. */
+  memoryType?: "episodic" | "procedural" | "semantic"
+  /** Text, not blank, at most 1 MiB. A new memory needs it. */
+  content?: string
+  /** 0 to 1; null lets the daemon estimate it. */
+  importance?: number | null
+  /** When it was made, in ms, from 2000 on and at most a day ahead. Default: now. */
+  createdAt?: number
+  /** When its content or belief last changed, in ms. */
+  updatedAt?: number
+  /** When it was last used, in ms. */
+  lastRecalledAt?: number | null
+  /** Not true before this time, in ms. */
+  validFrom?: number | null
+  /** From then on out of recall, in ms. */
+  expiresAt?: number | null
+  /** Not forgotten before this time, in ms. */
+  heldUntil?: number | null
+  /** How often it was recalled or touched. */
+  recallCount?: number
+  /** How often it was of use. */
+  useCount?: number
+  /** How often its use was regretted. */
+  regretCount?: number
+  /** How often a procedure succeeded. */
+  successCount?: number
+  /** How often a procedure failed. */
+  failureCount?: number
+  /** The host's own measure of its use. */
+  usefulnessScore?: number
+  /** When it was last of use, in ms. */
+  lastUsefulAt?: number | null
+  /** The id of the memory that took its place. */
+  supersededBy?: string | null
+  /** Another name of supersededBy. */
+  successorId?: string | null
+  /** The id or ids of the memories whose place it takes. */
+  supersedes?: string | string[]
+  /** True: never spilled and never forgotten by a run. */
+  pinned?: boolean
+  /** True: never forgotten by a run. */
+  evergreen?: boolean
+  /** Path of a file below the namespace's media folder. */
+  mediaRef?: string | null
+  /** At most 4096 numbers, or base64 of little-endian float32. Stored as float32. */
+  embedding?: number[] | string | null
+  /** The model that made the vector. */
+  embeddingModel?: string | null
+  /** The host's own object, at most 64 KiB, opaque to the daemon. */
+  metadata?: JsonObject
+  /** What to do where the id exists: refuse, replace the memory, or leave it as it is. Default "error". */
+  ifExists?: "error" | "replace" | "skip"
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** One memory as it is answered. `importance` is what is shown: base times fade factor. */
+export interface Memory {
+  /** 1 to 256 bytes of any Unicode text without NUL. */
+  id: string
+  /** What kind of memory it is; procedural ones decay half as fast. */
+  memoryType: "episodic" | "procedural" | "semantic"
+  /** Text, not blank, at most 1 MiB. */
+  content: string
+  /** What is shown and may be written back, 0 to 1: the base times the fade factor. */
+  importance: number
+  /** The importance before fading; null where it is estimated. */
+  importanceBase: number | null
+  /** Whether the host gave the importance or it was estimated from the text. */
+  importanceSource: "estimated" | "host"
+  /** What fading left of the importance, 0 to 1. */
+  fadeFactor: number
+  /** When it was made, in ms. */
+  createdAt: number
+  /** When its content or belief last changed, in ms. */
+  updatedAt: number
+  /** When it was last used, in ms. */
+  lastRecalledAt: number | null
+  /** Not true before this time, in ms. */
+  validFrom: number | null
+  /** From then on out of recall, in ms. */
+  expiresAt: number | null
+  /** Not forgotten before this time, in ms. */
+  heldUntil: number | null
+  /** How often it was recalled or touched. */
+  recallCount: number
+  /** How often it was of use. */
+  useCount: number
+  /** How often its use was regretted. */
+  regretCount: number
+  /** How often a procedure succeeded. */
+  successCount: number
+  /** How often a procedure failed. */
+  failureCount: number
+  /** The host's own measure of its use. */
+  usefulnessScore: number
+  /** When it was last of use, in ms. */
+  lastUsefulAt: number | null
+  /** The id of the memory that took its place. */
+  supersededBy: string | null
+  /** The ids of the memories whose place it took. */
+  supersedes: string[]
+  /** True: never spilled and never forgotten by a run. */
+  pinned: boolean
+  /** True: never forgotten by a run. */
+  evergreen: boolean
+  /** Path of a file below the namespace's media folder. */
+  mediaRef: string | null
+  /** The model that made the vector. */
+  embeddingModel: string | null
+  /** How many numbers the vector has; null without one. */
+  embeddingDimensions: number | null
+  /** The host's own object, at most 64 KiB, opaque to the daemon. */
+  metadata: JsonObject
+  /** Unknown fields of an imported record, as they came. */
+  extra: JsonObject
+  /** What is believed of it. */
+  status: "active" | "archived" | "invalidated" | "superseded"
+  /** Why it has this status. */
+  statusReason: string | null
+  /** Since when it has this status, in ms. */
+  statusAt: number | null
+  /** Where the memory lives. */
+  tier: "cold" | "forgotten" | "hot"
+  /** Rises with every change of content or belief. */
+  revision: number
+  /** How well the memory is held now, 0.01 to 1; null where it cannot be scored. */
+  strength: number | null
+  /** When it was forgotten, in ms. */
+  forgottenAt: number | null
+  /** When it was last brought back, in ms. */
+  restoredAt: number | null
+  /** What the memory adds to live bytes: row, vector, share of the index. */
+  bytes: number
+  /** The stored float32 numbers. Only where asked for by includeEmbedding, and where there are any. */
+  embedding?: number[]
+}
+/** Parameters of memory.putMany. */
+export interface MemoryPutManyParams {
+  /** The memories, each as memory.put takes it. */
+  memories: MemoryInput[]
+  /** What to do where the id exists: refuse, replace the memory, or leave it as it is. Default "error". */
+  ifExists?: "error" | "replace" | "skip"
+  /** True: store the good ones and report the bad. False: all or nothing. Default false. */
+  partial?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * What a caller may write of a memory. Absent fields take the defaults of the record.
+ *
+ * `embedding` is a list of numbers, or base64 of little-endian float32.
+ * `successorId` is another name of `supersededBy`; `supersedes` names one id or several.
+ */
+export interface MemoryInput {
+  /** 1 to 256 bytes of any Unicode text without NUL. Default: a ULID. */
+  id?: string
+  /** What kind of memory it is; procedural ones decay half as fast. */
+  memoryType?: "episodic" | "procedural" | "semantic"
+  /** Text, not blank, at most 1 MiB. A new memory needs it. */
+  content?: string
+  /** 0 to 1; null lets the daemon estimate it. */
+  importance?: number | null
+  /** When it was made, in ms, from 2000 on and at most a day ahead. Default: now. */
+  createdAt?: number
+  /** When its content or belief last changed, in ms. */
+  updatedAt?: number
+  /** When it was last used, in ms. */
+  lastRecalledAt?: number | null
+  /** Not true before this time, in ms. */
+  validFrom?: number | null
+  /** From then on out of recall, in ms. */
+  expiresAt?: number | null
+  /** Not forgotten before this time, in ms. */
+  heldUntil?: number | null
+  /** How often it was recalled or touched. */
+  recallCount?: number
+  /** How often it was of use. */
+  useCount?: number
+  /** How often its use was regretted. */
+  regretCount?: number
+  /** How often a procedure succeeded. */
+  successCount?: number
+  /** How often a procedure failed. */
+  failureCount?: number
+  /** The host's own measure of its use. */
+  usefulnessScore?: number
+  /** When it was last of use, in ms. */
+  lastUsefulAt?: number | null
+  /** The id of the memory that took its place. */
+  supersededBy?: string | null
+  /** Another name of supersededBy. */
+  successorId?: string | null
+  /** The id or ids of the memories whose place it takes. */
+  supersedes?: string | string[]
+  /** True: never spilled and never forgotten by a run. */
+  pinned?: boolean
+  /** True: never forgotten by a run. */
+  evergreen?: boolean
+  /** Path of a file below the namespace's media folder. */
+  mediaRef?: string | null
+  /** At most 4096 numbers, or base64 of little-endian float32. Stored as float32. */
+  embedding?: number[] | string | null
+  /** The model that made the vector. */
+  embeddingModel?: string | null
+  /** The host's own object, at most 64 KiB, opaque to the daemon. */
+  metadata?: JsonObject
+}
+/** The answer of putMany, in the order of the call. */
+export interface PutManyReport {
+  /** What happened to each, in the order of the call. */
+  results: PutManyItem[]
+  /** Memories that are new. */
+  created: number
+  /** Memories that were there and were replaced. */
+  replaced: number
+  /** Memories that were there and stayed. */
+  skipped: number
+  /** Memories that could not be stored. */
+  failed: number
+}
+/** One member of a putMany: its id and what happened; `error` only in a partial call. */
+export interface PutManyItem {
+  /** The id of the memory; null where it failed before it had one. */
+  id: string | null
+  /** What happened. */
+  result: "created" | "failed" | "replaced" | "skipped"
+  /** Why it failed, as a JSON-RPC error object; null where it did not. */
+  error: JsonObject | null
+}
+/** Parameters of memory.get. */
+export interface MemoryGetParams {
+  /** The id of the memory. */
+  id: string
+  /** True: with the stored vector, where there is one. Default false. */
+  includeEmbedding?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.getMany. */
+export interface MemoryGetManyParams {
+  /** Ids of memories. */
+  ids: string[]
+  /** True: with the stored vector, where there is one. Default false. */
+  includeEmbedding?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.list. */
+export interface MemoryListParams {
+  /** Only memories of this tier. Absent: hot and cold; forgotten lists what may be restored. */
+  tier?: ("cold" | "forgotten" | "hot") | null
+  /** Only memories of this status. */
+  status?: ("active" | "archived" | "invalidated" | "superseded") | null
+  /** Only memories of this type. */
+  memoryType?: ("episodic" | "procedural" | "semantic") | null
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** Longest page. Default 100. */
+  limit?: number
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** One page of memories; `cursor` is null on the last page. */
+export interface MemoryList {
+  /** The page. */
+  memories: Memory[]
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+}
+/** Parameters of memory.update. */
+export interface MemoryUpdateParams {
+  /** The id of the memory. */
+  id: string
+  patch: MemoryInput
+  /** Refuse unless the memory still has this revision. */
+  ifRevision?: number | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.recall. */
+export interface MemoryRecallParams {
+  /** The words to look for, in any script. */
+  query?: string | null
+  /** The vector to be near to: numbers, or base64 of little-endian float32. */
+  embedding?: number[] | string | null
+  /** The model that made the vector. */
+  embeddingModel?: string | null
+  /** Most results. Default 20. */
+  topK?: number
+  /** hot looks at hot memories only, deep at cold ones too, auto goes deep when hot has too few answers. Default "auto". */
+  depth?: "auto" | "deep" | "hot"
+  /** Only memories of these types. */
+  memoryTypes?: ("episodic" | "procedural" | "semantic")[] | null
+  /** True: archived memories too. Default false. */
+  includeArchived?: boolean
+  /** Only memories at least this strong. */
+  minStrength?: number | null
+  /** Which results count as used: the first three, all, or none. Default "top". */
+  touch?: "all" | "none" | "top"
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of memory.recall, best first. `coldScanned` counts cold memories read. */
+export interface RecallReport {
+  /** Best first. */
+  results: RecalledMemory[]
+  /** How far the search went. */
+  depth: "deep" | "hot"
+  /** Cold memories that were looked at. */
+  coldScanned: number
+}
+/** One result of a recall: the memory, its fused rank score and where each part stood. */
+export interface RecalledMemory {
+  memory: Memory
+  /** Fused from the ranks by text and by vector; higher is better. */
+  score: number
+  /** BM25 of the words; null where they were not found. */
+  textScore: number | null
+  /** Cosine to the vector; null without one. */
+  vectorScore: number | null
+}
+/** Parameters of memory.touch. */
+export interface MemoryTouchParams {
+  /** Ids of memories. */
+  ids: string[]
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of memory.touch: how many were touched, and the ids that nobody has. */
+export interface TouchReport {
+  /** Memories that now count as used. */
+  touched: number
+  /** Ids that nobody has, or that are forgotten. */
+  unknown: string[]
+}
+/** Parameters of memory.supersede. */
+export interface MemorySupersedeParams {
+  /** The id of the memory. */
+  id: string
+  /** The id of the memory that takes its place. */
+  by: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.pin. */
+export interface MemoryPinParams {
+  /** The id of the memory. */
+  id: string
+  /** True: never spilled and never forgotten by a run. Default true. */
+  pinned?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.hold. */
+export interface MemoryHoldParams {
+  /** The id of the memory. */
+  id: string
+  /** Held until this time, in ms; null ends the hold. */
+  until: number | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.explain. */
+export interface MemoryExplainParams {
+  /** The id of the memory. */
+  id: string
+  /** One policy instead of all. */
+  policy?: string | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of memory.explain. */
+export interface Explanation {
+  /** The id of the memory. */
+  id: string
+  /** Milliseconds since the Unix epoch at which this was computed. */
+  now: number
+  /** Where the memory lives. */
+  tier: "cold" | "forgotten" | "hot"
+  /** Whether the host gave the importance or it was estimated. */
+  importanceSource: string
+  /** The estimator in force. */
+  estimatorVersion: string
+  /** How each policy sees the memory. */
+  policies: PolicyExplanation[]
+}
+/** How one policy sees one memory. `rank` 1 is the first to go; null where unscored. */
+export interface PolicyExplanation {
+  /** The name of a policy: balanced or classic. */
+  policy: string
+  /** The policy's exponents and estimator, by name. */
+  policyVersion: string
+  /** The stage that would take it. */
+  stage: number
+  /** Whether a run would take it, if there were pressure. */
+  candidate: boolean
+  /** Why it is a candidate, or why not. */
+  why: string
+  /** The sweep score: lower goes first; null where unscored. */
+  score: number | null
+  /** How well the memory is held now, 0.01 to 1; null where it cannot be scored. */
+  strength: number | null
+  /** The factors of the score; null where unscored. */
+  parts: ScoreParts | null
+  /** What keeps it from being forgotten. */
+  protections: string[]
+  /** 1 is the first to go; null where unscored. */
+  rank: number | null
+  /** How many memories are ranked. */
+  of: number
+}
+/** The factors of a sweep score (null where the memory is unscored). */
+export interface ScoreParts {
+  /** The importance that counts. */
+  value: number | null
+  /** What age left, raised by recalls. */
+  retention: number | null
+  /** 1 for just used, falling with age. */
+  recallRecency: number | null
+  /** 2 for active memories, else 1. */
+  statusFactor: number
+}
+/** Parameters of memory.feedback. */
+export interface MemoryFeedbackParams {
+  /** The id of the memory. */
+  id: string
+  /** What the memory was like: how useful when it was shown, whether a procedure worked, or that its absence was regretted. */
+  signal: "failure" | "harmful" | "regret" | "shown" | "success" | "unhelpful" | "useful"
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.invalidate. */
+export interface MemoryInvalidateParams {
+  /** The id of the memory. */
+  id: string
+  /** Why: incorrect and conflicted make it invalidated, superseded makes it superseded, the others archived. */
+  reason:
+    | "conflicted"
+    | "duplicate"
+    | "expired"
+    | "forgotten"
+    | "incorrect"
+    | "manual"
+    | "obsolete"
+    | "superseded"
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.export. */
+export interface MemoryExportParams {
+  /** The tiers to give away; absent: all. */
+  tiers?: ("cold" | "forgotten" | "hot")[] | null
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** Longest page. Default 1000. */
+  limit?: number
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * One page of an export; `cursor` is null on the last page.
+ *
+ * A memory that changed since it was given comes again: the later one counts. `stateHash`, on
+ * the last page, is the state hash of a namespace that holds just what was exported; it is null
+ * where that cannot be said: a memory is damaged, or left the exported tiers meanwhile.
+ * `damaged` names memories of this page that cannot be read and are left out. `again` counts
+ * the last lines of this page that may repeat an earlier one.
+ */
+export interface ExportPage {
+  /** The page, one memory a line. */
+  lines: ExportedMemory[]
+  /** How many of the last lines may repeat an earlier one: the later one counts. */
+  again: number
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+  /** On the last page the state hash of a namespace that holds just what was exported; else, or where that cannot be said, null. */
+  stateHash: string | null
+  /** Ids of this page that cannot be read and are left out. */
+  damaged: string[]
+}
+/**
+ * One memory with every field that makes up its state: a line of an export.
+ *
+ * Taken back by `memory.import` with `format: "forgetd"`, exactly as it is. `importanceBase` is
+ * the host's value or the estimate, as `importanceSource` says; `embedding` is base64 of
+ * little-endian float32. Whoever makes such a line may write null for `estimate` and
+ * `estimator` (the text is estimated anew) and for `contentHash` (nothing is compared).
+ */
+export interface ExportedMemory {
+  /** 1 to 256 bytes of any Unicode text without NUL. */
+  id: string
+  /** What kind of memory it is; procedural ones decay half as fast. */
+  memoryType: "episodic" | "procedural" | "semantic"
+  /** Text, not blank, at most 1 MiB. */
+  content: string
+  /** The host's importance or the estimate, as importanceSource says. */
+  importanceBase: number | null
+  /** Whether the host gave the importance or it was estimated from the text. */
+  importanceSource: "estimated" | "host"
+  /** What fading left of the importance, 0 to 1. */
+  fadeFactor: number
+  /** The importance estimated from the text; null lets it be estimated anew. */
+  estimate: number | null
+  /** The estimator's version; null with the estimate. */
+  estimator: string | null
+  /** When it was made, in ms. */
+  createdAt: number
+  /** When its content or belief last changed, in ms. */
+  updatedAt: number
+  /** When it was last used, in ms. */
+  lastRecalledAt: number | null
+  /** Not true before this time, in ms. */
+  validFrom: number | null
+  /** From then on out of recall, in ms. */
+  expiresAt: number | null
+  /** Not forgotten before this time, in ms. */
+  heldUntil: number | null
+  /** How often it was recalled or touched. */
+  recallCount: number
+  /** How often it was of use. */
+  useCount: number
+  /** How often its use was regretted. */
+  regretCount: number
+  /** How often a procedure succeeded. */
+  successCount: number
+  /** How often a procedure failed. */
+  failureCount: number
+  /** The host's own measure of its use. */
+  usefulnessScore: number
+  /** When it was last of use, in ms. */
+  lastUsefulAt: number | null
+  /** The id of the memory that took its place. */
+  supersededBy: string | null
+  /** True: never spilled and never forgotten by a run. */
+  pinned: boolean
+  /** True: never forgotten by a run. */
+  evergreen: boolean
+  /** Path of a file below the namespace's media folder. */
+  mediaRef: string | null
+  /** The model that made the vector. */
+  embeddingModel: string | null
+  /** Base64 of little-endian float32; null without one. */
+  embedding: string | null
+  /** The host's own object, at most 64 KiB, opaque to the daemon. */
+  metadata: JsonObject
+  /** Unknown fields of an imported record, as they came. */
+  extra: JsonObject
+  /** What is believed of it. */
+  status: "active" | "archived" | "invalidated" | "superseded"
+  /** Why it has this status. */
+  statusReason: string | null
+  /** Since when it has this status, in ms. */
+  statusAt: number | null
+  /** Where the memory lives. */
+  tier: "cold" | "forgotten" | "hot"
+  /** Where it was before it was forgotten. */
+  tierLeft: ("cold" | "forgotten" | "hot") | null
+  /** Why a run moved it last. */
+  movedReason: string | null
+  /** Rises with every change of content or belief. */
+  revision: number
+  /** When it was forgotten, in ms. */
+  forgottenAt: number | null
+  /** When it was last brought back, in ms. */
+  restoredAt: number | null
+  /** SHA-256 of the payload, in hexadecimals; null in a line made by hand. */
+  contentHash: string | null
+}
+/** Parameters of memory.import. */
+export interface MemoryImportParams {
+  /** Records of another system. Unknown fields are kept in extra; impossible values leave the memory unscored. */
+  memories: JsonObject[]
+  /** foreign for records of any shape, forgetd for the lines of an export, which are taken back exactly. Default "foreign". */
+  format?: "foreign" | "forgetd"
+  /** What to do where an id exists. Default "skip". */
+  ifExists?: "error" | "replace" | "skip"
+  /** Where the records come from. */
+  source?: string | null
+  /** True: report the records that cannot be stored and go on. False: refuse them all. Default false. */
+  skipBad?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of memory.import. */
+export interface ImportReport {
+  /** Memories that are new. */
+  created: number
+  /** Records whose id was there. */
+  skipped: number
+  /** Memories that were there and were replaced. */
+  replaced: number
+  /** Records that could not be stored. */
+  failed: number
+  /** The records that could not be stored. */
+  errors: ImportFault[]
+}
+/** One member of an import that could not be stored: its position, field and reason. */
+export interface ImportFault {
+  /** Position in the call, from 0. */
+  index: number
+  /** JSON path of the field in the record; null where it is the record. */
+  field: string | null
+  /** What is wrong, in words that may change. */
+  message: string
+}
+/** Parameters of forgetSweep. */
+export interface ForgetSweepParams {
+  /** True: only the plan, nothing moves. Default false. */
+  dryRun?: boolean
+  /** Carry out exactly the plan of this dry run. */
+  planId?: string | null
+  /** strict goes on to stronger memories until the number is reached; protections hold. Default "normal". */
+  mode?: "normal" | "strict"
+  /** The policy that orders the candidates. Default: balanced. */
+  policy?: string | null
+  /** The most of what was live that may be forgotten in 24 hours, by all runs together. Default: the namespace's. */
+  brakeShare?: number | null
+  /** Plan as of this time, in ms; only with dryRun, and such a plan can only be read. */
+  now?: number | null
+  /** Most decisions in the report; runs.decisions has the rest. Default 100. */
+  decisionsLimit?: number
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of forgetSweep and coldSpill, the same for a dry run and a real one. */
+export interface SweepReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The run; null for a dry run. */
+  runId: string | null
+  /** Give it to forgetSweep to carry out exactly this plan; null where there is none to carry out. */
+  planId: string | null
+  /** True: only the plan, nothing moves. */
+  dryRun: boolean
+  /** Who wanted it: call or automatic. */
+  trigger: string
+  /** Milliseconds since the Unix epoch at which this was computed. */
+  now: number
+  /** The name of a policy: balanced or classic. */
+  policy: string
+  /** The policy's exponents and estimator, by name. */
+  policyVersion: string
+  /** normal or strict. */
+  mode: string
+  before: TierCounts
+  after: TierCounts
+  thresholds: Thresholds
+  /** What each stage did. */
+  stages: StageReport[]
+  /** The first of them, in the order of the plan. */
+  decisions: Decision[]
+  /** True: runs.decisions has more. */
+  decisionsTruncated: boolean
+  /** How many of each outcome. */
+  counts: {
+    [k: string]: number
+  }
+  /** Memories that stay as they are. */
+  kept: number
+  /** The first memories that were planned and not moved. */
+  skipped: Skipped[]
+  /** All memories that were planned and not moved. */
+  skippedCount: number
+  /** Memories under pressure that a protection kept, by kind. */
+  protected: {
+    [k: string]: number
+  }
+  /** Memories with a value that cannot be: never forgotten. */
+  unscored: number
+  /** The first unscored memories. */
+  unscoredIds: string[]
+  /** How far it is still over the low watermark when candidates ran out; else null. */
+  shortfall: Shortfall | null
+  /** The limit on mass loss; null where stage 2 did not plan. */
+  brake: BrakeReport | null
+  /** Live bytes that the decisions free, as planned. */
+  bytesPlanned: number
+  /** How much smaller the files became, as measured. */
+  bytesReclaimed: number
+  /** What kept the files from becoming smaller; else null. */
+  spaceNote: string | null
+  /** How long the call took, in milliseconds. */
+  durationMs: number
+}
+/** Memories by tier and bytes by kind at one instant. */
+export interface TierCounts {
+  /** Memories that recall looks at first. */
+  hot: number
+  /** Memories in the archive. */
+  cold: number
+  /** Memories out of every count and recall, restorable. */
+  forgotten: number
+  /** Hot and cold memories. */
+  total: number
+  /** What forgetting can free: rows, vectors, index shares, owned media. */
+  liveBytes: number
+  /** What it cannot: write log, free pages, dead records, events, forgotten memories. */
+  overheadBytes: number
+}
+/** Every option with its default. Gigabytes are 10^9 bytes; shares are of one. */
+export interface Thresholds {
+  /** Stage 1: spill when there are more hot memories. */
+  forgetThresholdCount: number
+  /** Stage 2: forget when there are more hot and cold memories. */
+  forgetThresholdTotal: number
+  /** Stage 2: forget above so many live gigabytes (10^9 bytes). */
+  forgetThresholdDiskGB: number
+  /** False: nothing moves by itself and real sweeps are refused. */
+  forgetEnabled: boolean
+  /** A stage works down to this share of its threshold. */
+  lowWatermark: number
+  /** Only memories weaker than this are forgotten. */
+  weakStrength: number
+  /** Active memories used more recently are not forgotten. */
+  minIdleDays: number
+  /** Younger memories are not forgotten. */
+  newbornDays: number
+  /** Memories restored more recently are not forgotten. */
+  restoreGraceDays: number
+  /** False: only superseded, archived and expired memories are forgotten. */
+  forgetActive: boolean
+  /** At most this share of what was live may be forgotten in 24 hours. */
+  brakeShare: number
+  /** How long automatic forgetting waits after a threshold was lowered. */
+  loweringDelayMinutes: number
+  /** Clean-up is suggested when forgotten memories take more gigabytes. */
+  forgottenWarnGB: number
+  /** Older events are folded together and can no longer be followed one by one. */
+  eventRetentionDays: number
+}
+/** One stage of a sweep. `crossed` names the thresholds: count, total, disk. */
+export interface StageReport {
+  /** 1 spills to the archive, 2 forgets. */
+  stage: number
+  /** The thresholds that were crossed: count, total, disk. */
+  crossed: string[]
+  /** Memories that the plan takes. */
+  selected: number
+  /** Memories that were moved. */
+  moved: number
+  /** Left as they were. */
+  skipped: number
+}
+/** What a run does, or did, with one memory. `outcome` is null until it was tried. */
+export interface Decision {
+  /** The id of the memory. */
+  id: string
+  /** What is done. */
+  action: "forget" | "restore" | "spill" | "thaw"
+  /** Why this memory. */
+  reason: string
+  /** The tier before the move. */
+  fromTier: "cold" | "forgotten" | "hot"
+  /** The sweep score: lower goes first; null where unscored. */
+  score: number | null
+  /** How well the memory is held now, 0.01 to 1; null where it cannot be scored. */
+  strength: number | null
+  /** The factors of the score; null where unscored. */
+  parts: ScoreParts | null
+  /** What became of it; null until it was tried. */
+  outcome: string | null
+}
+/** A memory that was planned and not moved, and why. */
+export interface Skipped {
+  /** The id of the memory. */
+  id: string
+  /** Why it was not moved. */
+  why: string
+}
+/** How much is still over the low watermark when candidates ran out. */
+export interface Shortfall {
+  /** Memories too many. */
+  memories: number
+  /** Live bytes too many. */
+  bytes: number
+}
+/** The limit on mass loss in a rolling day. `allowed` is null where the brake is off. */
+export interface BrakeReport {
+  /** The share in force. */
+  share: number
+  /** Memories that runs forgot in the last 24 hours. */
+  forgottenInWindow: number
+  /** Memories that may still be forgotten; null where the brake is off. */
+  allowed: number | null
+  /** True: it stopped this run. */
+  engaged: boolean
+}
+/** Parameters of coldSpill. */
+export interface ColdSpillParams {
+  /** True: only the plan, nothing moves. Default false. */
+  dryRun?: boolean
+  /** Hot memories to go down to. Default: the low watermark. */
+  target?: number | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of memory.forget. */
+export interface MemoryForgetParams {
+  /** Ids of memories. */
+  ids: string[]
+  /** Why; memory.restore can bring them back by it. Default "called". */
+  reason?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of memory.forget. `runId` is null where nothing was there to forget. */
+export interface ForgetReport {
+  /** The run; null where nothing was there to forget. */
+  runId: string | null
+  /** Memories that were forgotten by this call. */
+  forgotten: number
+  /** What became of each id, in the order of the call. */
+  results: ForgetResult[]
+}
+/** What became of one id that was to be forgotten. */
+export interface ForgetResult {
+  /** The id of the memory. */
+  id: string
+  /** What became of it. */
+  result: "already_forgotten" | "changed" | "forgotten" | "protected" | "unknown"
+}
+/** Parameters of memory.restore. */
+export interface MemoryRestoreParams {
+  /** The memories to bring back. Exactly one of ids, runId and reason. */
+  ids?: string[] | null
+  /** Bring back what this run forgot. */
+  runId?: string | null
+  /** Bring back what was forgotten for this reason. */
+  reason?: string | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of memory.restore and runs.undo. `counts` is derived from all results. */
+export interface RestoreReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The run that brought them back; null where there was nothing to bring back. */
+  runId: string | null
+  /** What became of each memory. */
+  results: RestoreResult[]
+  /** True: the results are not all here; counts covers them all. */
+  resultsTruncated: boolean
+  /** How many of each outcome. */
+  counts: {
+    [k: string]: number
+  }
+  /** True: automatic runs stand still until thresholds.resume. */
+  paused: boolean
+  /** How long the call took, in milliseconds. */
+  durationMs: number
+}
+/** What became of one id that was to be restored. */
+export interface RestoreResult {
+  /** The id of the memory. */
+  id: string
+  /** What became of it. */
+  result:
+    | "already_here"
+    | "changed"
+    | "conflict"
+    | "destroyed"
+    | "expired"
+    | "invalidated"
+    | "restored"
+    | "superseded"
+    | "unknown"
+  /** Where it is now; null where it is nowhere. */
+  tier: ("cold" | "forgotten" | "hot") | null
+}
+/** Parameters of thresholds.get. */
+export interface ThresholdsGetParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The settings in force, the distance to each threshold, and what stops automatic runs. */
+export interface ThresholdsReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  thresholds: ThresholdOrigins
+  /** The thresholds that are crossed now: count, total, disk. */
+  crossed: string[]
+  /** What holds automatic runs back. */
+  paused: Pause[]
+  /** Until when automatic forgetting waits after a lowering, in ms; null: it does not. */
+  stageTwoNotBefore: number | null
+}
+/** Every option of forgetting with its value and origin. */
+export interface ThresholdOrigins {
+  forgetThresholdCount: ThresholdValue
+  forgetThresholdTotal: ThresholdValue
+  forgetThresholdDiskGB: ThresholdValue
+  forgetEnabled: ThresholdValue
+  lowWatermark: ThresholdValue
+  weakStrength: ThresholdValue
+  minIdleDays: ThresholdValue
+  newbornDays: ThresholdValue
+  restoreGraceDays: ThresholdValue
+  forgetActive: ThresholdValue
+  brakeShare: ThresholdValue
+  loweringDelayMinutes: ThresholdValue
+  forgottenWarnGB: ThresholdValue
+  eventRetentionDays: ThresholdValue
+}
+/** One setting in force and where it comes from: default, open, set or config. */
+export interface ThresholdValue {
+  /** The value in force. */
+  value: number | boolean
+  /** Where the value comes from; a config file wins over the rest. */
+  origin: "config" | "default" | "open" | "set"
+}
+/** Why automatic runs stand still, and until when (null: until thresholds.resume). */
+export interface Pause {
+  /** undo, clock, client_disabled or braked. */
+  reason: string
+  /** In ms; null: until thresholds.resume. */
+  until: number | null
+}
+/** Parameters of thresholds.set. */
+export interface ThresholdsSetParams {
+  thresholds: ThresholdChanges
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Options of forgetting to set; null takes the default back. */
+export interface ThresholdChanges {
+  /** Stage 1: spill when there are more hot memories. Default 10000. */
+  forgetThresholdCount?: number | null
+  /** Stage 2: forget when there are more hot and cold memories. Default 100000. */
+  forgetThresholdTotal?: number | null
+  /** Stage 2: forget above so many live gigabytes (10^9 bytes). Default 2.0. */
+  forgetThresholdDiskGB?: number | null
+  /** False: nothing moves by itself and real sweeps are refused. Default true. */
+  forgetEnabled?: boolean | null
+  /** A stage works down to this share of its threshold. Default 0.9. */
+  lowWatermark?: number | null
+  /** Only memories weaker than this are forgotten. Default 0.05. */
+  weakStrength?: number | null
+  /** Active memories used more recently are not forgotten. Default 7.0. */
+  minIdleDays?: number | null
+  /** Younger memories are not forgotten. Default 1.0. */
+  newbornDays?: number | null
+  /** Memories restored more recently are not forgotten. Default 30.0. */
+  restoreGraceDays?: number | null
+  /** False: only superseded, archived and expired memories are forgotten. Default true. */
+  forgetActive?: boolean | null
+  /** At most this share of what was live may be forgotten in 24 hours. Default 0.2. */
+  brakeShare?: number | null
+  /** How long automatic forgetting waits after a threshold was lowered. Default 60.0. */
+  loweringDelayMinutes?: number | null
+  /** Clean-up is suggested when forgotten memories take more gigabytes. Default 1.0. */
+  forgottenWarnGB?: number | null
+  /** Older events are folded together and can no longer be followed one by one. Default 90.0. */
+  eventRetentionDays?: number | null
+}
+/** Parameters of thresholds.resume. */
+export interface ThresholdsResumeParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of runs.list. */
+export interface RunsListParams {
+  /** Longest page. Default 20. */
+  limit?: number
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** One page of runs, newest first; `cursor` is null on the last page. */
+export interface RunPage {
+  /** Newest first. */
+  runs: RunSummary[]
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+}
+/** One run of the ledger. */
+export interface RunSummary {
+  /** The id of the run. */
+  runId: string
+  /** sweep, spill, forget, restore or undo. */
+  kind: string
+  /** Who wanted it: call or automatic. */
+  trigger: string
+  /** How far it is. */
+  state: "finished" | "running" | "undone"
+  /** When it was planned, in ms. */
+  plannedAt: number
+  /** When its first move could begin, in ms. */
+  startedAt: number
+  /** When it ended, in ms; null while it is running. */
+  finishedAt: number | null
+  /** The policy; null where none chose. */
+  policy: string | null
+  /** The policy's version; null where none chose. */
+  policyVersion: string | null
+  /** How many decisions it has. */
+  decisions: number
+  /** Memories that were moved. */
+  moved: number
+  /** Memories that were planned and not moved. */
+  skipped: number
+  /** The run that undid this one. */
+  undoneBy: string | null
+  /** The run that this one undid. */
+  undoes: string | null
+}
+/** Parameters of runs.get. */
+export interface RunsGetParams {
+  /** The id of the run. */
+  runId: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** One run and the report it ended with (null while it is running). */
+export interface RunDetail {
+  run: RunSummary
+  /** As the call was answered: a SweepReport, ForgetReport or RestoreReport of the version that ran it, or {counts, interrupted: true}; null while it is running. */
+  report: JsonObject | null
+}
+/** Parameters of runs.decisions. */
+export interface RunsDecisionsParams {
+  /** The run. Exactly one of runId and planId. */
+  runId?: string | null
+  /** The plan. Exactly one of runId and planId. */
+  planId?: string | null
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** Longest page. Default 100. */
+  limit?: number
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** One page of a run's or a plan's decisions; `cursor` is null on the last page. */
+export interface DecisionPage {
+  /** The page, in the order of the plan. */
+  decisions: Decision[]
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+  /** All decisions of the run or plan. */
+  total: number
+}
+/** Parameters of runs.undo. */
+export interface RunsUndoParams {
+  /** The id of the run. */
+  runId: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of events.list. */
+export interface EventsListParams {
+  /** Only events with a greater number; 0: from the oldest on. Default 0. */
+  since?: number
+  /** Most events. Default 100. */
+  limit?: number
+  /** Only events of these kinds; null: of all. */
+  kinds?: string[] | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * Events in order.
+ *
+ * `latest` is the newest number that was given. `oldest` is the first one that was not folded:
+ * what came before it is in the log no more.
+ */
+export interface EventPage {
+  /** In the order of their numbers. */
+  events: LoggedEvent[]
+  /** The newest number that was given. A greater since is of another store. */
+  latest: number
+  /** The first number that was not folded: what came before it is in the log no more. */
+  oldest: number
+}
+/** One event of the log; `payload` has what changed, or what its kind tells. */
+export interface LoggedEvent {
+  /** Its number: greater than that of all events before. */
+  seq: number
+  /** When it happened, in ms. */
+  at: number
+  /** The run that it is part of; null outside of runs. */
+  runId: string | null
+  /** One of events.json. */
+  kind: string
+  /** The memory that changed; null where the event is about the namespace. */
+  memoryId: string | null
+  /** What changed, or what the kind tells. */
+  payload: JsonObject
+}
+/** Parameters of namespaces.open. */
+export interface NamespacesOpenParams {
+  thresholds?: ThresholdChanges
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of namespaces.open. */
+export interface OpenReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** True: it was made by this call. */
+  created: boolean
+  thresholds: Thresholds
+  thresholdsDiffer: ThresholdDifferences
+}
+/** Options of forgetting with the values in force. */
+export interface ThresholdDifferences {
+  /** Stage 1: spill when there are more hot memories. */
+  forgetThresholdCount?: number
+  /** Stage 2: forget when there are more hot and cold memories. */
+  forgetThresholdTotal?: number
+  /** Stage 2: forget above so many live gigabytes (10^9 bytes). */
+  forgetThresholdDiskGB?: number
+  /** False: nothing moves by itself and real sweeps are refused. */
+  forgetEnabled?: boolean
+  /** A stage works down to this share of its threshold. */
+  lowWatermark?: number
+  /** Only memories weaker than this are forgotten. */
+  weakStrength?: number
+  /** Active memories used more recently are not forgotten. */
+  minIdleDays?: number
+  /** Younger memories are not forgotten. */
+  newbornDays?: number
+  /** Memories restored more recently are not forgotten. */
+  restoreGraceDays?: number
+  /** False: only superseded, archived and expired memories are forgotten. */
+  forgetActive?: boolean
+  /** At most this share of what was live may be forgotten in 24 hours. */
+  brakeShare?: number
+  /** How long automatic forgetting waits after a threshold was lowered. */
+  loweringDelayMinutes?: number
+  /** Clean-up is suggested when forgotten memories take more gigabytes. */
+  forgottenWarnGB?: number
+  /** Older events are folded together and can no longer be followed one by one. */
+  eventRetentionDays?: number
+}
+/** Parameters of namespaces.list. */
+export interface NamespacesListParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Every namespace of the state directory, by name. */
+export interface NamespaceList {
+  /** By name. */
+  namespaces: NamespaceListing[]
+}
+/** One namespace in a listing, with its memories by tier as last counted. */
+export interface NamespaceListing {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** Whether the daemon has it open. */
+  open: boolean
+  /** Hot memories, as last counted. */
+  hot: number
+  /** Memories in the archive, as last counted. */
+  cold: number
+  /** Forgotten memories, as last counted. */
+  forgotten: number
+}
+/** Parameters of rpc.discover. */
+export interface RpcDiscoverParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of system.status. */
+export interface SystemStatusParams {
+  /** True: every namespace instead of one. Default false. */
+  all?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The daemon and the namespaces asked for; none where the namespace does not exist. */
+export interface SystemStatus {
+  /** The daemon's release. */
+  version: string
+  /** The integer of the header forgetd-protocol. */
+  protocolVersion: number
+  /** The process. */
+  pid: number
+  /** Since the start. */
+  uptimeSeconds: number
+  /** Milliseconds since the Unix epoch at which this was computed. */
+  now: number
+  /** True: a caller holds the clock. */
+  clockHeld: boolean
+  /** The namespaces asked for that could be read. */
+  namespaces: NamespaceStatus[]
+  /** The namespaces asked for that could not be opened. */
+  unavailable: Unavailable[]
+}
+/** One namespace in a status answer. `alarms` are short sentences for an operator. */
+export interface NamespaceStatus {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  counts: TierCounts
+  thresholds: ThresholdsReport
+  /** Why the namespace takes no writes; null where it does. */
+  readOnly: string | null
+  /** Memories with a value that cannot be: never forgotten. */
+  unscored: number
+  /** Memories whose stored data does not match its hash. */
+  corrupt: number
+  /** Archive files that nobody knows. */
+  unknownSegments: string[]
+  /** The run that is going on; null without one. */
+  running: string | null
+  /** The newest run; null without one. */
+  lastRun: RunSummary | null
+  /** What an operator should know, in short sentences. */
+  alarms: string[]
+  /** The hash over all memories, where it was asked for; else null. */
+  stateHash: string | null
+}
+/** A namespace that cannot be opened now, and why. */
+export interface Unavailable {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The error's stable name. */
+  symbol: string
+  /** What is wrong, in words that may change. */
+  message: string
+  /** What to do about it; null where it heals by itself. */
+  remedy: string | null
+}
+/** Parameters of system.limits. */
+export interface SystemLimitsParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of system.clock. */
+export interface SystemClockParams {
+  /** Hold the clock at this time, in ms; only where serve --allow-injected-clock runs. */
+  now?: number | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The daemon's time in milliseconds, whether a caller holds it, and whether one may. */
+export interface ClockReport {
+  /** The daemon's time, in ms. */
+  now: number
+  /** True: a caller holds it. */
+  held: boolean
+  /** Whether a caller may hold it. */
+  injectable: boolean
+}
+/** Parameters of system.stop. */
+export interface SystemStopParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The daemon answers the calls it has, and ends. */
+export interface StopReport {
+  /** True: the daemon answers the calls it has, and ends. */
+  stopping: boolean
+}
