@@ -8,27 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import Corrupt, InvalidParams
+from sidecar.limits import TIME_MIN_MS
 from sidecar.model import (
     ACTIVE,
     ARCHIVED,
     COLD,
     HOT,
+    INVALIDATED,
     MEMORY_TYPES,
+    SUPERSEDED,
     Memory,
     MemoryType,
     RecalledMemory,
 )
-from sidecar.plan.plan import Int64
+from sidecar.plan.plan import Int64, Snapshot
 from sidecar.reports import RecallReport
 from sidecar.shown import memory_of
 from sidecar.store import links, rows
+from sidecar.store.cold_entries import ColdNow
+from sidecar.store.cold_search import ColdRequest, ColdSearch, read_cold_rows, read_commits
 from sidecar.store.recall import (
-    ColdScan,
+    ColdResult,
     Hit,
     fuse,
-    hot_statistics,
     is_relevant,
-    load_cold_rows,
     merge_hits,
     search_hot_text,
 )
@@ -43,6 +46,8 @@ Depth = Literal["auto", "hot", "deep"]
 # Each list goes this much deeper than the answer, so that fusing has something to fuse.
 POOL_SHARE = 3
 POOL_MIN = 50
+# A merge may take a segment away under a scan, which then looks again in a new view.
+VIEWS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class Recall:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._cold = ColdSearch(store.cold_index, store.files)
 
     def run(self, request: RecallRequest, now: int) -> tuple[RecallReport, list[rows.Row]]:
         """The report, and the rows behind it in its order. Changes nothing.
@@ -72,39 +78,64 @@ class Recall:
         """
         self._check_dimensions(request)
         allowed = _Allowed(self._store, request, now)
-        query = parse_query(request.query) if request.query is not None else None
-        pool = max(POOL_MIN, POOL_SHARE * request.top_k)
-        with self._store.readers.view() as connection:
-            text = search_hot_text(connection, query, pool, allowed) if query else []
-            vectors = self._nearest(request, pool, allowed)
-            found = self._fused(connection, request, text, vectors, query, allowed)
-            scanned = 0
-            deep = request.depth == "deep" or (
-                request.depth == "auto"
-                and self._store.columns.counts().cold > 0
-                and sum(one.relevant for one in found) < request.top_k
-            )
-            if deep:
-                cold = ColdScan(
-                    limit=pool,
-                    query=query,
-                    vector=request.vector,
-                    model=request.model,
-                    statistics=hot_statistics(connection, query) if query else None,
-                )
-                places = load_cold_rows(connection)
-                within = allowed(places.rid)
-                result = cold.run(self._store.files.folder(COLD), places.keep(within))
-                scanned = result.scanned
-                text = merge_hits(pool, text, result.text)
-                vectors = merge_hits(pool, vectors, result.vectors)
-                found = self._fused(connection, request, text, vectors, query, allowed)
+        deep, result, found = self._look(request, allowed)
+        for _ in range(VIEWS_MAX - 1):
+            if not (result.faults and self._store.remember_faults(result.faults)):
+                break
+            deep, result, found = self._look(request, allowed)
         report = RecallReport(
             results=[one.result for one in found],
             depth="deep" if deep else "hot",
-            cold_scanned=scanned,
+            cold_scanned=result.scanned,
         )
         return report, [one.row for one in found]
+
+    def _look(
+        self, request: RecallRequest, allowed: "_Allowed"
+    ) -> tuple[bool, ColdResult, list["_Found"]]:
+        """One recall in one view: whether it went deep, what the scan saw, and the results.
+
+        The vectors of hot memories and the columns are not those of the view where a memory moved
+        meanwhile: then once more. The last time both are taken as they are before and in the view.
+        """
+        pool = max(POOL_MIN, POOL_SHARE * request.top_k)
+        for tries_left in reversed(range(VIEWS_MAX)):
+            before = [] if tries_left else self._nearest(request, pool, allowed)
+            with self._store.readers.view() as connection:
+                commits = read_commits(connection)
+                mark = self._store.columns.progress.follow(commits)
+                vectors = self._nearest(request, pool, allowed)
+                cold = self._store.columns.cold_now()
+                if mark != (commits, cold.changes) and request.depth != "hot":
+                    if tries_left:
+                        continue
+                    cold = read_cold_rows(connection)
+                    vectors = merge_hits(pool, before, vectors)
+                return self._look_in(connection, request, allowed, pool, vectors, cold)
+        raise AssertionError("the last view is answered")
+
+    def _look_in(
+        self,
+        connection: Connection,
+        request: RecallRequest,
+        allowed: "_Allowed",
+        pool: int,
+        vectors: list[Hit],
+        cold: ColdNow,
+    ) -> tuple[bool, ColdResult, list["_Found"]]:
+        query = parse_query(request.query) if request.query is not None else None
+        nothing = ColdResult([], [], 0, [])
+        if request.depth != "deep":
+            text = search_hot_text(connection, query, pool, allowed) if query else []
+            found = self._fused(connection, request, text, vectors, query, allowed)
+            enough = sum(one.relevant for one in found) >= request.top_k
+            if request.depth == "hot" or enough or not len(cold.rids):
+                return False, nothing, found
+        asked = ColdRequest(query, request.vector, request.model, pool, allowed)
+        result = self._cold.run(connection, cold, asked)
+        vectors = merge_hits(pool, vectors, result.vectors)
+        found = self._fused(connection, request, result.text, vectors, query, allowed)
+        return True, result, found
 
     def _check_dimensions(self, request: RecallRequest) -> None:
         if request.vector is None:
@@ -205,10 +236,10 @@ class _Allowed:
     def __call__(self, rids: Int64) -> NDArray[np.bool_]:
         request, now = self._request, self.now
         snapshot, valid_from, live = self._store.columns.rows_at(rids)
-        keep = snapshot.status == ACTIVE
+        keep = (snapshot.status == ACTIVE) | self._not_replaced(snapshot)
         if request.include_archived:
             keep |= snapshot.status == ARCHIVED
-        keep &= (snapshot.expires_at == 0) | (snapshot.expires_at > now)
+        keep &= (snapshot.expires_at < TIME_MIN_MS) | (snapshot.expires_at > now)
         keep &= valid_from <= now
         if request.memory_types is not None:
             keep &= np.isin(snapshot.memory_type, list(request.memory_types))
@@ -218,6 +249,25 @@ class _Allowed:
         allowed = np.zeros(len(rids), np.bool_)
         allowed[live] = keep
         return allowed
+
+    def _not_replaced(self, snapshot: Snapshot) -> NDArray[np.bool_]:
+        """Superseded memories of which no newer version stands: as for a sweep, they count.
+
+        Where the direct successor stands, the columns say so; the few others follow the chain.
+        """
+        alone = (snapshot.status == SUPERSEDED) & (snapshot.successor_rid != 0)
+        places = np.flatnonzero(alone)
+        if not len(places):
+            return alone
+        successors = snapshot.successor_rid[places]
+        newer, _, live = self._store.columns.rows_at(np.maximum(successors, 0))
+        standing = np.zeros(len(places), np.bool_)
+        standing[live] = newer.status != INVALIDATED
+        alone[places[standing]] = False
+        with self._store.readers.borrow() as connection:
+            for place in [int(one) for one in places[~standing]]:
+                alone[place] = not links.newer_stands(connection, snapshot.ids[place])
+        return alone
 
     def strengths(self, rids: Int64) -> tuple[dict[int, float | None], dict[int, str]]:
         """Strength and id of each live row."""

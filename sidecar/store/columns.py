@@ -6,6 +6,8 @@ About 130 bytes a memory, and its id.
 """
 
 import threading
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -13,12 +15,17 @@ from numpy.typing import NDArray
 
 from sidecar.model import COLD, FORGOTTEN, HOT
 from sidecar.plan.plan import Counts, Int64, Snapshot
-from sidecar.store.rows import Row, bytes_in_tier
+from sidecar.store.cold_entries import ColdNow
+from sidecar.store.progress import Progress
+from sidecar.store.rows import Row, cold_bytes
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.vector_index import VectorIndex
 
 CAPACITY_FIRST: Final = 1_024
 _NO_SLOT: Final = -1
+NEVER: Final = 0  # an absent time, or a number that is none
+# A host may have written 0 for a time, which is impossible: not the same as never.
+IMPOSSIBLE: Final = {"last_recalled_at": -1}
 _TYPES: Final[dict[str, Any]] = {
     "rid": np.int64,
     "tier": np.uint8,
@@ -45,10 +52,11 @@ _TYPES: Final[dict[str, Any]] = {
 }
 _LOADED: Final = (
     "rid, id, tier, status, memory_type, coalesce(importance, estimate), fade_factor, created_at,"
-    " last_recalled_at, recall_count, success_count, failure_count, pinned, evergreen,"
-    " held_until, restored_at, expires_at, valid_from, change_counter, bytes, text_bytes,"
-    " embedding_dimensions, media_ref"
+    " coalesce(last_recalled_at, 0), recall_count, success_count, failure_count, pinned,"
+    " evergreen, coalesce(held_until, 0), coalesce(restored_at, 0), coalesce(expires_at, 0),"
+    " coalesce(valid_from, 0), change_counter, bytes, text_bytes, embedding_dimensions, media_ref"
 )
+_LOADED_AT_ONCE: Final = 4_096
 
 
 class Columns:
@@ -56,6 +64,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.progress = Progress(self.lock)
         self._size = 0
         self._arrays: dict[str, NDArray[Any]] = {
             name: np.zeros(CAPACITY_FIRST, kind) for name, kind in _TYPES.items()
@@ -158,12 +167,34 @@ class Columns:
         if slot != _NO_SLOT:
             self._arrays["successor_rid"][slot] = successor_rid
 
+    def gone(self, rid: int, successor_rid: int, gone_at: int) -> None:
+        """Record the successor of a forgotten memory, 0 for none (caller holds the lock)."""
+        self._gone.pop(rid, None)
+        if successor_rid:
+            self._gone[rid] = (successor_rid, gone_at)
+
+    def came_forgotten(self, rid: int, successor_rid: int, gone_at: int) -> None:
+        """Record a new memory that was never live here (caller holds the lock)."""
+        self.forgotten += 1
+        self.gone(rid, successor_rid, gone_at)
+
     def media_size(self, ref: str, size: int) -> None:
         """Record the size of a file, shared or not (caller holds the lock)."""
         group = self._media_group(ref)
         if self._media_owners[group]:
             self.live_bytes += size - self._media_sizes[group]
         self._media_sizes[group] = size
+
+    def vector_put(self, rid: int, model: str | None, embedding: bytes) -> None:
+        """Record a hot memory's vector, where vectors are loaded (caller holds the lock)."""
+        if self.vectors is not None:  # it may be empty, and an empty one is false
+            self.vectors.put(rid, model, embedding)
+
+    def vectors_removed(self, rids: Iterable[int]) -> None:
+        """Drop the vectors of memories that left the hot store (caller holds the lock)."""
+        if self.vectors is not None:
+            for rid in rids:
+                self.vectors.remove(rid)
 
     def snapshot(self) -> Snapshot:
         """A copy of every column, for a plan."""
@@ -192,10 +223,18 @@ class Columns:
             live = slots != _NO_SLOT
             slots = slots[live]
             copies = {name: array[slots] for name, array in self._arrays.items()}
-            ids = [self._ids[slot] for slot in [int(one) for one in slots]]
+            chosen: list[int] = slots.tolist()
+            ids = [self._ids[slot] for slot in chosen]
         valid_from = copies.pop("valid_from")
         nothing = np.empty(0, np.int64)
         return Snapshot(ids=ids, media_bytes=nothing, **copies), valid_from, live
+
+    def cold_now(self) -> ColdNow:
+        """The cold rows with their change counters."""
+        with self.lock:
+            cold = np.flatnonzero(self._arrays["tier"][: self._size] == COLD)
+            rids, counters = (self._arrays[name][cold] for name in ("rid", "change_counter"))
+            return ColdNow(rids, counters, self.progress.cold_changes)
 
     def load(self, connection: Connection) -> None:
         """Fill the columns from the database (at open, or after an uncertain commit)."""
@@ -204,9 +243,12 @@ class Columns:
                 {
                     name: value
                     for name, value in Columns().__dict__.items()
-                    if name not in ("lock", "vectors")
+                    if name not in ("lock", "progress", "vectors")
                 }
             )
+            self.progress.cold_changes += 1
+            query = "SELECT value FROM meta WHERE key = 'commits'"
+            self.progress.reach(connection.execute(query).fetchall()[0][0])
             if self.vectors is not None:
                 self.vectors.load(connection)
             for ref, size in connection.execute("SELECT ref, bytes FROM media"):
@@ -219,8 +261,9 @@ class Columns:
                 )
             )
             query = f"SELECT {_LOADED} FROM memories WHERE tier < {FORGOTTEN} ORDER BY rid"
-            for values in connection.execute(query):
-                self._put(values, successors.get(values[0], 0))
+            found = iter(connection.execute(query))
+            while block := list(islice(found, _LOADED_AT_ONCE)):
+                self._append(block, successors)
             self.forgotten = connection.execute(
                 "SELECT count(*) FROM memories WHERE tier = ?", (FORGOTTEN,)
             ).fetchall()[0][0]
@@ -230,6 +273,30 @@ class Columns:
                 (FORGOTTEN,),
             )
             self._gone = {rid: (successors[rid], at) for rid, at in gone}
+
+    def _append(self, block: list[tuple[Any, ...]], successors: dict[int, int]) -> None:
+        """Add rows of `_LOADED` that are not there yet, many at once."""
+        rids, ids, *middle, text_bytes, dimensions, media_refs = zip(*block, strict=True)
+        start, stop = self._size, self._size + len(block)
+        self._make_room(stop, max(rids))
+        arrays = self._arrays
+        arrays["rid"][start:stop] = rids
+        for name, values in zip(_MIDDLE, middle, strict=True):
+            arrays[name][start:stop] = values
+        arrays["successor_rid"][start:stop] = [successors.get(rid, 0) for rid in rids]
+        arrays["cold_bytes"][start:stop] = list(map(cold_bytes, text_bytes, dimensions))
+        arrays["media_group"][start:stop] = -1
+        self._slot_of[list(rids)] = np.arange(start, stop)
+        self._ids += ids
+        self._size = stop
+        hot = int(np.count_nonzero(arrays["tier"][start:stop] == HOT))
+        self.hot += hot
+        self.cold += len(block) - hot
+        self.live_bytes += int(arrays["bytes"][start:stop].sum())
+        for slot, ref in enumerate(media_refs, start):
+            if ref is not None:
+                group = arrays["media_group"][slot] = self._media_group(ref)
+                self._own(group, 1)
 
     def _put(self, values: tuple[Any, ...], successor_rid: int) -> None:
         rid, memory_id, *middle, text_bytes, dimensions, media_ref = values
@@ -243,23 +310,30 @@ class Columns:
         arrays = self._arrays
         arrays["rid"][slot] = rid
         for name, value in zip(_MIDDLE, middle, strict=True):
-            arrays[name][slot] = value or 0
+            arrays[name][slot] = value or (NEVER if value is None else IMPOSSIBLE.get(name, 0))
         arrays["successor_rid"][slot] = successor_rid
-        arrays["cold_bytes"][slot] = bytes_in_tier(COLD, text_bytes, dimensions)
+        arrays["cold_bytes"][slot] = cold_bytes(text_bytes, dimensions)
         arrays["media_group"][slot] = -1 if media_ref is None else self._media_group(media_ref)
         self._account(slot, 1)
 
     def _grow(self, rid: int) -> int:
         slot = self._size
-        if slot == len(self._arrays["rid"]):
-            for name, array in self._arrays.items():
-                self._arrays[name] = np.concatenate([array, np.zeros_like(array)])
-        if rid >= len(self._slot_of):
-            more = np.full(max(rid + 1, len(self._slot_of)), _NO_SLOT, np.int32)
-            self._slot_of = np.concatenate([self._slot_of, more])
+        self._make_room(slot + 1, rid)
         self._slot_of[rid] = slot
         self._size += 1
         return slot
+
+    def _make_room(self, size: int, rid_max: int) -> None:
+        """Let so many slots, and row numbers up to `rid_max`, fit in. Doubles at least."""
+        capacity = len(self._arrays["rid"])
+        if size > capacity:
+            more = max(size - capacity, capacity)
+            for name, array in self._arrays.items():
+                self._arrays[name] = np.concatenate([array, np.zeros(more, array.dtype)])
+        if rid_max >= len(self._slot_of):
+            more = max(rid_max + 1 - len(self._slot_of), len(self._slot_of))
+            added = np.full(more, _NO_SLOT, np.int32)
+            self._slot_of = np.concatenate([self._slot_of, added])
 
     def _slot(self, rid: int) -> int:
         return int(self._slot_of[rid]) if rid < len(self._slot_of) else _NO_SLOT
@@ -269,13 +343,17 @@ class Columns:
             self.hot += sign
         else:
             self.cold += sign
+            self.progress.cold_changes += 1
         self.live_bytes += sign * int(self._arrays["bytes"][slot])
         group = int(self._arrays["media_group"][slot])
         if group >= 0:
-            before = self._media_owners[group]
-            self._media_owners[group] = before + sign
-            if before == 0 or before + sign == 0:
-                self.live_bytes += sign * self._media_sizes[group]
+            self._own(group, sign)
+
+    def _own(self, group: int, sign: int) -> None:
+        before = self._media_owners[group]
+        self._media_owners[group] = before + sign
+        if before == 0 or before + sign == 0:
+            self.live_bytes += sign * self._media_sizes[group]
 
     def _media_group(self, ref: str) -> int:
         group = self._media.get(ref)

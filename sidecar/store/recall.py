@@ -5,6 +5,7 @@ cold hits of one kind are merged by score first; text and vectors are then fused
 """
 
 import itertools
+import json
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import COLD
+from sidecar.store import bm25
+from sidecar.store.bm25 import TextStatistics, term_frequencies
 from sidecar.store.search_text import TermCounter, TextQuery, parse_query
 from sidecar.store.segment_format import FrameVectors, SegmentDamaged, decode_content
 from sidecar.store.segment_reader import SegmentReader
@@ -31,11 +34,6 @@ FUSION_K: Final = 60
 # says nothing. A text that has less than half of what was asked for is about something else.
 RELEVANCE_COSINE_MIN: Final = 0.3
 RELEVANCE_TERM_SHARE_MIN: Final = 0.5
-
-# The constants of SQLite's bm25(), so that hot and cold scores are on one scale.
-_BM25_K1 = 1.2
-_BM25_B = 0.75
-_BM25_RARITY_MIN = 1e-6
 
 _HOT_TEXT = "SELECT rowid, -bm25(search) FROM search WHERE search MATCH ? ORDER BY rank, rowid"
 _HOT_FETCH_ROWS = 256
@@ -76,24 +74,10 @@ def _keep(hits: list[Hit], allowed: Allowed | None) -> Iterable[Hit]:
     return [hit for hit, keep in zip(hits, within, strict=True) if keep]
 
 
-@dataclass(frozen=True, slots=True)
-class TextStatistics:
-    """How many documents there are, and how many of them hold each term of a query."""
-
-    documents: int
-    frequencies: tuple[int, ...]
-
-
 def hot_statistics(connection: Connection, query: TextQuery) -> TextStatistics:
     """The statistics of the hot text index for a query, to score cold texts like hot ones."""
-
-    def count(sql: str, *values: str) -> int:
-        found: list[Any] = connection.execute(sql, values).fetchall()
-        return found[0][0]
-
-    matching = "SELECT count(*) FROM search WHERE search MATCH ?"
-    frequencies = tuple(count(matching, term.expression) for term in query.terms)
-    return TextStatistics(count("SELECT count(*) FROM search"), frequencies)
+    found: list[Any] = connection.execute("SELECT count(*) FROM search").fetchall()
+    return TextStatistics(found[0][0], term_frequencies(connection, query))
 
 
 # --- cold segments -----------------------------------------------------------------------
@@ -131,16 +115,20 @@ class ColdRows:
         )
 
 
-def load_cold_rows(connection: Connection) -> ColdRows:
-    """Where every cold memory lies, from the database."""
+def load_cold_rows(connection: Connection, rids: RowIds | None = None) -> ColdRows:
+    """Where every cold memory lies, or where those of some rows do, from the database."""
     segments: dict[str, int] = {}
     models: dict[str | None, int] = {}
     columns = [array("q") for _ in range(5)]
-    rows: Any = connection.execute(
+    query = (
         "SELECT rid, segment, frame, line, embedding_model FROM memories"
-        " WHERE tier = ? AND segment IS NOT NULL",
-        (COLD,),
+        " WHERE tier = ? AND segment IS NOT NULL"
     )
+    bindings: tuple[int | str, ...] = (COLD,)
+    if rids is not None:
+        query += " AND rid IN (SELECT value FROM json_each(?))"
+        bindings = (COLD, json.dumps(rids.tolist()))
+    rows: Any = connection.execute(query, bindings)
     for rid, segment, frame, line, model in rows:
         place = segments.setdefault(segment, len(segments))
         values = (rid, place, frame, line, models.setdefault(model, len(models)))
@@ -172,13 +160,14 @@ class SegmentFault:
 class ColdResult:
     """The best cold memories by text and by vector, best first, and what could not be read.
 
-    `scanned` counts the memories that were looked at.
+    `scanned` counts the memories that were looked at; `statistics` are those of their texts.
     """
 
     text: list[Hit]
     vectors: list[Hit]
     scanned: int
     faults: list[SegmentFault]
+    statistics: TextStatistics | None = None
 
 
 class ColdScan:
@@ -199,10 +188,11 @@ class ColdScan:
         statistics: TextStatistics | None = None,
     ) -> None:
         self._limit = limit
-        self._text = _TextHits(query) if query is not None and query.terms else None
+        self._text = None
+        if query is not None and query.terms:
+            self._text = _TextHits(query, statistics or TextStatistics(0, (0,) * len(query.terms)))
         self._vector = None if vector is None else normalised(vector)
         self._model = model
-        self._statistics = statistics
         self._nearest: tuple[RowIds, Float32] = _no_vectors()
         self._scanned = 0
         self._faults: list[SegmentFault] = []
@@ -212,10 +202,11 @@ class ColdScan:
         if self._text is not None or self._vector is not None:
             for code, part in _runs(rows.segment):
                 self._scan_segment(directory, rows.segments[code], rows, part)
-        text = [] if self._text is None else self._text.best(self._limit, self._statistics)
+        text = [] if self._text is None else self._text.best(self._limit)
+        statistics = None if self._text is None else self._text.statistics()
         rids, cosines = self._nearest
         vectors: list[Hit] = list(zip(rids.tolist(), cosines.tolist(), strict=True))
-        return ColdResult(text, vectors, self._scanned, self._faults)
+        return ColdResult(text, vectors, self._scanned, self._faults, statistics)
 
     def _scan_segment(self, directory: Path, name: str, rows: ColdRows, part: slice) -> None:
         try:
@@ -260,7 +251,7 @@ class ColdScan:
         matrix = np.frombuffer(packed, dtype="<f4").reshape(-1, len(self._vector))
         with np.errstate(all="ignore"):  # vectors without direction become NaN and are dropped
             lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
-            cosines = ((matrix @ self._vector) / lengths).astype(np.float32)
+            cosines = (np.vecdot(matrix, self._vector) / lengths).astype(np.float32)
         finite = np.isfinite(cosines)
         rids, cosines = rids[fitting][finite], np.clip(cosines[finite], -1.0, 1.0)
         known_rids, known_cosines = self._nearest
@@ -272,11 +263,14 @@ class ColdScan:
 
 
 class _TextHits:
-    """Term counts of the texts that hold any term, and what BM25 needs of the others."""
+    """Term counts of the texts that hold any term, and what BM25 needs of the others.
 
-    def __init__(self, query: TextQuery) -> None:
+    Lengths are counted in words where `others` know the mean, else in characters.
+    """
+
+    def __init__(self, query: TextQuery, others: TextStatistics) -> None:
         self._counter = TermCounter(query)
-        self._terms = len(query.terms)
+        self._others = others
         self._documents = 0
         self._characters = 0
         self._rids = array("q")
@@ -297,23 +291,25 @@ class _TextHits:
                 self._term.append(term)
                 self._count.append(count)
         self._rids.append(rid)
-        self._lengths.append(len(content))
+        in_words = self._others.mean_tokens is not None
+        self._lengths.append(self._counter.length(content) if in_words else len(content))
 
-    def best(self, limit: int, others: TextStatistics | None) -> list[Hit]:
-        """The best documents by BM25, with the documents of `others` counted in."""
+    def statistics(self) -> TextStatistics:
+        """Those of the texts that were added."""
+        frequencies = np.bincount(self._term, minlength=len(self._others.frequencies))
+        return TextStatistics(self._documents, tuple(frequencies.tolist()))
+
+    def best(self, limit: int) -> list[Hit]:
+        """The best documents by BM25, with the others counted in."""
         if not self._rids:
             return []
-        documents, frequencies = self._documents, np.bincount(self._term, minlength=self._terms)
-        if others is not None:
-            documents += others.documents
-            frequencies = frequencies + np.array(others.frequencies)
-        rarity = np.log((documents - frequencies + 0.5) / (frequencies + 0.5))
-        rarity = np.maximum(rarity, _BM25_RARITY_MIN)
+        rarity = (self._others + self.statistics()).rarity()
+        mean = self._others.mean_tokens or self._characters / self._documents
         document, term = np.array(self._document), np.array(self._term)
         count = np.array(self._count)
-        length = np.array(self._lengths) / (self._characters / self._documents)
-        damping = _BM25_K1 * (1 - _BM25_B + _BM25_B * length[document])
-        weights = rarity[term] * count * (_BM25_K1 + 1) / (count + damping)
+        length = np.array(self._lengths) / mean
+        damping = bm25.K1 * (1 - bm25.B + bm25.B * length[document])
+        weights = rarity[term] * count * (bm25.K1 + 1) / (count + damping)
         scores = np.bincount(document, weights=weights)
         order = np.lexsort((np.array(self._rids), -scores))[:limit]
         return [(self._rids[at], float(scores[at])) for at in order.tolist()]
