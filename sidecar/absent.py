@@ -1,10 +1,16 @@
 """What reading answers about a namespace that does not exist: the answer of an empty one."""
 
+import hashlib
+from typing import Final
+
 from sidecar.errors import PlanUnknown
 from sidecar.estimate import NeutralEstimator
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
-from sidecar.reports import SweepReport, ThresholdsReport, ThresholdValue, TierCounts
+from sidecar.reports import ExportPage, SweepReport, ThresholdsReport, ThresholdValue, TierCounts
 from sidecar.thresholds import DEFAULTS
+
+# The state hash of a namespace that never had a memory.
+NOTHING_HASH: Final = hashlib.sha256().hexdigest()
 
 
 def no_sweep(
@@ -61,3 +67,8 @@ def no_thresholds(namespace: str) -> ThresholdsReport:
         paused=[],
         stage_two_not_before=None,
     )
+
+
+def no_export() -> ExportPage:
+    """The only page of an export of nothing."""
+    return ExportPage(lines=[], again=0, cursor=None, state_hash=NOTHING_HASH, damaged=[])

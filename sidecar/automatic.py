@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sidecar.clock import Clock
+from sidecar.errors import ShuttingDown
 from sidecar.limits import (
     BACKOFF_FIRST_MS,
     BACKOFF_MAX_MS,
@@ -71,7 +72,18 @@ class Automatic:
         self._again = False
         self._closed = False
         self.backoff = {stage: Backoff() for stage in STAGES}
-        self.alarm: str | None = None
+        self._failed = False
+        self._short = False
+
+    @property
+    def alarm(self) -> str | None:
+        """What an operator should know of the last automatic sweep, while it still holds."""
+        if self._failed:
+            return "an automatic sweep failed: see the log"
+        over = self._book.crossed(self._store.columns.counts())
+        if self._short and ("total" in over or "disk" in over):
+            return "over a threshold, and nothing more is weak enough to be forgotten"
+        return None
 
     def notify(self) -> None:
         """Look at the counters after a write; schedules a sweep where a threshold is crossed."""
@@ -83,7 +95,7 @@ class Automatic:
         """Forget every backoff: the settings changed, or an operator resumed."""
         for backoff in self.backoff.values():
             backoff.clear()
-        self.alarm = None
+        self._failed = self._short = False
         self.notify()
 
     async def close(self) -> None:
@@ -92,8 +104,7 @@ class Automatic:
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait([self._task])
 
     def _due(self) -> tuple[int, ...]:
         """The stages that may and should run now."""
@@ -123,10 +134,12 @@ class Automatic:
         self._task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        # A run that was stopped goes on at the next start: nothing has failed.
+        if error is not None and not isinstance(error, ShuttingDown):
             for backoff in self.backoff.values():
                 backoff.grow(self._clock.now_ms())
-            self.alarm = "an automatic sweep failed: see the log"
+            self._failed = True
             self._report_failure(error)
         if self._again or self._due():
             self._again = False
@@ -141,6 +154,7 @@ class Automatic:
             return
         request = SweepRequest(trigger="automatic", stage_one=1 in due, stage_two=2 in due)
         outcome = await self._sweep(request)
+        self._failed = False
         now = self._clock.now_ms()
         if 1 in due:
             self._judge(1, outcome.moved_by_stage.get(1, 0) > 0, now)
@@ -157,6 +171,7 @@ class Automatic:
             await self._write(self._book.pause, PAUSE_BRAKED, until)
             return
         self._judge(2, moved > 0 and not outcome.short, now)
+        self._short = outcome.short
         if outcome.short:
             shortfall = outcome.report.shortfall
             payload = {
@@ -164,14 +179,11 @@ class Automatic:
                 "bytes": shortfall.bytes if shortfall else 0,
                 "retryAt": self.backoff[2].until,
             }
-            self.alarm = "over a threshold, and nothing more is weak enough to be forgotten"
             await self._event("forgetting.pressure", payload, outcome.report.run_id)
 
     def _judge(self, stage: int, progress: bool, now: int) -> None:
         if progress:
             self.backoff[stage].clear()
-            if stage == FORGETTING:
-                self.alarm = None
         else:
             self.backoff[stage].grow(now)
 

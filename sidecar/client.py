@@ -16,7 +16,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Never, cast
 
@@ -83,17 +84,39 @@ class Client:
         be sent as JSON (nothing is sent then). Raises Unreachable when no answer came.
         """
         status, headers, body = self._exchange("POST", "/rpc", _encode(method, params))
-        self._check_protocol(headers)
+        return self._result_of(status, headers, body)
+
+    @contextmanager
+    def stream(
+        self, path: str, headers: Mapping[str, str], *, timeout_seconds: float
+    ) -> Generator[http.client.HTTPResponse]:
+        """A GET whose answer is read, within the `with` block, as it comes.
+
+        `timeout_seconds` bounds each wait for more of it. Raises RpcFailure when the daemon
+        answers with an error, Unreachable when it does not answer, also later within the block.
+        """
+        connection = self._connected(timeout_seconds)
         try:
-            reply: Any = json.loads(body)
-        except ValueError:
-            reply = None
-        if not isinstance(reply, dict) or not ("result" in reply or "error" in reply):
-            self._not_forgetd(f"answered with status {status} and no JSON-RPC reply")
-        answer = cast(dict[str, Any], reply)
-        if "error" in answer:
-            raise _failure_of(answer["error"])
-        return answer["result"]
+            connection.request("GET", path, headers=dict(headers))
+            with connection.getresponse() as response:
+                if response.status != 200:
+                    self._result_of(response.status, response.headers, response.read())
+                self._check_protocol(response.headers)
+                yield response
+        except TimeoutError:
+            raise Unreachable(
+                "timeout",
+                f"the daemon sent nothing for {timeout_seconds:g} seconds",
+                "see that it runs with `forgetd status`",
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(
+                "broken",
+                f"the connection to the daemon ended ({_cause(error)})",
+                "see that it runs with `forgetd status`",
+            ) from None
+        finally:
+            connection.close()
 
     def is_ready(self) -> bool:
         """Whether the daemon has recovered and serves calls. Raises Unreachable."""
@@ -125,12 +148,8 @@ class Client:
     def _exchange(
         self, verb: str, path: str, body: bytes | None
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
-        connection = _UnixConnection(self.socket, self.timeout_seconds)
+        connection = self._connected(self.timeout_seconds)
         headers = {"content-type": "application/json", "connection": "close"}
-        try:
-            connection.connect()
-        except OSError as error:
-            self._cannot_connect(error)
         try:
             _send(connection, verb, path, body, headers)
             response = connection.getresponse()
@@ -149,6 +168,27 @@ class Client:
             ) from None
         finally:
             connection.close()
+
+    def _connected(self, timeout_seconds: float) -> "_UnixConnection":
+        connection = _UnixConnection(self.socket, timeout_seconds)
+        try:
+            connection.connect()
+        except OSError as error:
+            self._cannot_connect(error)
+        return connection
+
+    def _result_of(self, status: int, headers: http.client.HTTPMessage, body: bytes) -> Any:
+        self._check_protocol(headers)
+        try:
+            reply: Any = json.loads(body)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict) or not ("result" in reply or "error" in reply):
+            self._not_forgetd(f"answered with status {status} and no JSON-RPC reply")
+        answer = cast(dict[str, Any], reply)
+        if "error" in answer:
+            raise _failure_of(answer["error"])
+        return answer["result"]
 
     def _cannot_connect(self, error: OSError) -> Never:
         where = f"{self.socket}"

@@ -15,6 +15,7 @@ Every variable may also be written out as FORGETD_<SECTION>_<KEY>. An unknown ke
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -48,6 +49,9 @@ class DaemonSection(Struct, frozen=True, kw_only=True):
     log_level: LogLevel = "info"
 
 
+NAMESPACE_NAME: Final = re.compile(
+    rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAMESPACE_NAME_BYTES_MAX - 1}}}"
+)
 DAEMON_KEYS: Final = DaemonSection.__struct_fields__
 SECTIONS: Final = ("daemon", "thresholds", "namespaces")
 
@@ -228,11 +232,12 @@ class _Reader:
         found: dict[str, dict[str, Value]] = {}
         for name, table in self._table(tables, ("namespaces",)).items():
             at = ("namespaces", name)
-            if len(name.encode()) > NAMESPACE_NAME_BYTES_MAX or name.casefold() in found:
+            if not NAMESPACE_NAME.fullmatch(name) or name.casefold() in found:
                 raise ConfigError(
-                    f"{self._where(at)} is longer than {NAMESPACE_NAME_BYTES_MAX} bytes or "
-                    "stands there twice in other letter case",
-                    "name each namespace once, as it is called",
+                    f"{self._where(at)} is no namespace's name, or stands there twice in other "
+                    "letter case",
+                    f"name each namespace once, as it is called: 1 to {NAMESPACE_NAME_BYTES_MAX} "
+                    "of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
                 )
             section = self._table(table, at)
             self._refuse_unknown(section, ("thresholds",), at)

@@ -161,6 +161,16 @@ class NamespacesExhausted(MemoryFault):
     default_message = "Too many namespaces are open"
 
 
+class NamespaceLocked(MemoryFault):
+    code, symbol, retryable, exit_code = 113, "namespace_locked", True, 75
+    default_message = "Another process has this namespace open"
+
+
+class SchemaTooNew(MemoryFault):
+    code, symbol, exit_code = 114, "schema_too_new", 78
+    default_message = "The namespace was written by a newer version of forgetd"
+
+
 class RunFault(ForgetdError):
     """Plans and runs (2xx)."""
 

@@ -1,16 +1,19 @@
 """Many memories in one call: checking each, storing all or the good ones, and reporting."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from sidecar.errors import ForgetdError, InvalidParams
 from sidecar.model import MemoryInput
 from sidecar.reports import ImportFault, ImportReport, PutManyItem, PutManyReport
+from sidecar.store import events
 from sidecar.store.records import IfExists, PutResult, Records
+from sidecar.store.rows import Row
 from sidecar.store.sqlite.writer import Transaction
+from sidecar.store.store import Store
 from sidecar.validation import CheckedMemory, check
 
 KNOWN_FIELDS: Final = frozenset(spec.encode_name for spec in msgspec.structs.fields(MemoryInput))
@@ -26,6 +29,9 @@ class Member:
     checked: CheckedMemory | None = None
     result: PutResult | None = None
     error: ForgetdError | None = None
+
+
+M = TypeVar("M", bound=Member)
 
 
 def checked_members(memories: Sequence[MemoryInput], now: int, *, partial: bool) -> list[Member]:
@@ -74,25 +80,67 @@ def put_members(
     partial: bool,
 ) -> list[Member]:
     """Store the members that were checked, in order. Without `partial` all or none."""
-    for member in members:
-        if member.checked is None:
-            continue
+
+    def put(member: Member) -> tuple[Row, PutResult]:
+        assert member.checked is not None
         path = f"{PATH}[{member.index}]"
+        return records.put(tx, member.checked, now, if_exists, path)
+
+    good = [member for member in members if member.checked is not None]
+    store_members(tx, good, put, partial=partial)
+    return members
+
+
+def store_members(
+    tx: Transaction,
+    members: Iterable[M],
+    put: Callable[[M], tuple[Row, PutResult]],
+    *,
+    partial: bool,
+) -> None:
+    """Store members one after the other; with `partial` a bad one takes no other along."""
+    for member in members:
         if not partial:
-            row, member.result = records.put(tx, member.checked, now, if_exists, path)
+            row, member.result = put(member)
             member.id = row.id
             continue
         changes = len(tx.after_commit)
         tx.connection.execute("SAVEPOINT member")
         try:
-            row, member.result = records.put(tx, member.checked, now, if_exists, path)
+            row, member.result = put(member)
             member.id = row.id
         except ForgetdError as error:
             tx.connection.execute("ROLLBACK TO member")
             del tx.after_commit[changes:]
             member.error = error
         tx.connection.execute("RELEASE member")
-    return members
+
+
+def import_foreign(
+    store: Store,
+    memories: Sequence[Mapping[str, Any]],
+    *,
+    now: int,
+    if_exists: IfExists,
+    skip_bad: bool,
+    source: str | None,
+) -> ImportReport:
+    """Store another system's records in one transaction; unknown fields are kept in `extra`."""
+    members = foreign_members(memories, now, skip_bad=skip_bad)
+
+    def job(tx: Transaction) -> list[Member]:
+        stored = put_members(store.records, tx, members, now, if_exists, partial=skip_bad)
+        tell_import(tx, stored, source, now)
+        return stored
+
+    return import_report(store.writer.submit(job, wait=True).result())
+
+
+def tell_import(tx: Transaction, members: Sequence[Member], source: str | None, now: int) -> None:
+    """The event that ends an import."""
+    created = sum(member.result == "created" for member in members)
+    payload = {"source": source, "created": created}
+    events.append(tx.connection, now, "import.completed", None, payload)
 
 
 def put_report(members: Sequence[Member]) -> PutManyReport:

@@ -13,7 +13,9 @@ INTEGER_MAX: Final = 2**53 - 1
 MILLISECONDS_PER_MINUTE: Final = 60_000
 MILLISECONDS_PER_DAY: Final = 86_400_000
 TIME_MIN_MS: Final = 946_684_800_000  # 2000-01-01T00:00:00Z; smaller is usually epoch seconds
+CLOCK_MAX_MS: Final = 2**48 - 1  # what the time in a made id can hold: the year 10889
 FUTURE_TOLERANCE_MS: Final = MILLISECONDS_PER_DAY
+CLOCK_BACK_TOLERANCE_MS: Final = MILLISECONDS_PER_MINUTE  # what a time service may set back
 
 # One memory.
 ID_BYTES_MAX: Final = 256
@@ -33,6 +35,9 @@ PUT_MANY_MEMORIES_MAX: Final = 10_000
 GET_MANY_IDS_MAX: Final = 10_000
 LIST_LIMIT_MAX: Final = 1_000
 LIST_LIMIT_DEFAULT: Final = 100
+EXPORT_LIMIT_MAX: Final = 10_000
+EXPORT_LIMIT_DEFAULT: Final = 1_000
+EXPORT_PAGE_BYTES_MAX: Final = 4_000_000  # of the records in one reply, unless it is only one
 RECALL_TOP_MAX: Final = 1_000
 RECALL_TOP_DEFAULT: Final = 20
 RECALL_QUERY_BYTES_MAX: Final = 65_536
@@ -76,6 +81,17 @@ TOUCHES_PENDING_MAX: Final = 100_000
 TOUCHED_BY_TOP: Final = 3
 THAWS_PER_RECALL_MAX: Final = 3
 
+# Events.
+EVENT_STREAMS_MAX: Final = 64
+EVENTS_PER_READ_MAX: Final = 500
+EVENT_READS_MAX: Final = 2  # by all streams together: other reads need threads too
+EVENT_READ_PAUSE_SECONDS: Final = 0.05
+EVENT_WRITE_BYTES_MAX: Final = 65_536
+EVENT_WRITE_DEADLINE_SECONDS: Final = 10.0
+EVENT_HEARTBEAT_SECONDS: Final = 15.0
+EVENTS_PER_FOLD_MAX: Final = 250
+EVENT_FOLD_AT_CLOSE_SECONDS: Final = 1.0
+
 # Files.
 SEGMENT_BYTES_MAX: Final = 8 * 1_048_576
 FRAME_MEMORIES_MAX: Final = 1_000
@@ -86,4 +102,5 @@ VACUUM_GAIN_SHARE_MIN: Final = 0.05  # give space back when a run freed this sha
 SQLITE_PAGE_BYTES: Final = 8_192
 GIGABYTE_BYTES: Final = 1_000_000_000
 IMPORT_LINE_BYTES_MAX: Final = 4 * 1_048_576
+EXPORT_LINE_BYTES_MAX: Final = 8 * 1_048_576  # content of control characters grows six times
 SEGMENTS_SMALL_MAX: Final = 16  # more small segments than this are merged

@@ -15,6 +15,9 @@ Tier = Literal["hot", "cold", "forgotten"]
 Status = Literal["active", "superseded", "archived", "invalidated"]
 MemoryType = Literal["semantic", "episodic", "procedural"]
 ImportanceSource = Literal["host", "estimated"]
+ImportFormat = Literal["foreign", "forgetd"]
+# What a host reports back about a memory; see sidecar/store/signals.py.
+Signal = Literal["useful", "shown", "unhelpful", "harmful", "success", "failure", "regret"]
 
 # Columns hold these as small integers: the position in the tuple. Append only.
 TIERS: tuple[Tier, ...] = ("hot", "cold", "forgotten")
@@ -26,6 +29,7 @@ ACTIVE, SUPERSEDED, ARCHIVED, INVALIDATED = 0, 1, 2, 3
 SEMANTIC, EPISODIC, PROCEDURAL = 0, 1, 2
 
 Count = Annotated[int, Meta(ge=0, le=INTEGER_MAX)]
+Revision = Annotated[int, Meta(ge=1, le=INTEGER_MAX)]
 Milliseconds = Annotated[int, Meta(ge=0, le=INTEGER_MAX)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Embedding = list[float] | str
@@ -108,6 +112,56 @@ class Memory(Struct, rename="camel", kw_only=True):
     restored_at: int | None
     bytes: int
     embedding: list[float] | UnsetType = UNSET
+
+
+class ExportedMemory(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """One memory with every field that makes up its state: a line of an export.
+
+    Taken back by `memory.import` with `format: "forgetd"`, exactly as it is. `importanceBase` is
+    the host's value or the estimate, as `importanceSource` says; `embedding` is base64 of
+    little-endian float32. Whoever makes such a line may write null for `estimate` and
+    `estimator` (the text is estimated anew) and for `contentHash` (nothing is compared).
+    """
+
+    id: str
+    memory_type: MemoryType
+    content: str
+    importance_base: float | None
+    importance_source: ImportanceSource
+    fade_factor: float
+    estimate: float | None
+    estimator: str | None
+    created_at: Milliseconds
+    updated_at: Milliseconds
+    last_recalled_at: Milliseconds | None
+    valid_from: Milliseconds | None
+    expires_at: Milliseconds | None
+    held_until: Milliseconds | None
+    recall_count: Count
+    use_count: Count
+    regret_count: Count
+    success_count: Count
+    failure_count: Count
+    usefulness_score: float
+    last_useful_at: Milliseconds | None
+    superseded_by: str | None
+    pinned: bool
+    evergreen: bool
+    media_ref: str | None
+    embedding_model: str | None
+    embedding: str | None
+    metadata: dict[str, Any]
+    extra: dict[str, Any]
+    status: Status
+    status_reason: str | None
+    status_at: Milliseconds | None
+    tier: Tier
+    tier_left: Tier | None
+    moved_reason: str | None
+    revision: Revision
+    forgotten_at: Milliseconds | None
+    restored_at: Milliseconds | None
+    content_hash: str | None
 
 
 class RecalledMemory(Struct, rename="camel", kw_only=True):

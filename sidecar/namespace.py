@@ -16,14 +16,19 @@ from sidecar.automatic import Automatic
 from sidecar.clock import Clock
 from sidecar.errors import ForgetdError
 from sidecar.estimate import Estimator
+from sidecar.exact_imports import import_exactly
+from sidecar.imports import import_foreign
 from sidecar.limits import (
-    FUTURE_TOLERANCE_MS,
+    CLOCK_BACK_TOLERANCE_MS,
 )
 from sidecar.model import (
+    ImportFormat,
     Memory,
     MemoryInput,
+    Signal,
 )
-from sidecar.namespace_reads import NamespaceReads
+from sidecar.namespace_events import NamespaceEvents
+from sidecar.reasons import InvalidationReason, ReasonName
 from sidecar.reports import (
     ImportReport,
     OpenReport,
@@ -35,7 +40,8 @@ from sidecar.settings_book import PAUSE_CLIENT, PAUSE_CLOCK, SettingsBook
 from sidecar.store import events, rows
 from sidecar.store.records import IfExists
 from sidecar.store.rows import Row
-from sidecar.store.space import Reserve
+from sidecar.store.signals import record_signal
+from sidecar.store.space import Reserve, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 from sidecar.threads import Threads
@@ -46,7 +52,7 @@ T = TypeVar("T")
 log = structlog.get_logger("forgetd.namespace")
 
 
-class Namespace(NamespaceReads):
+class Namespace(NamespaceEvents):
     """An open namespace. Made by `Namespace.open`, ended by `close`."""
 
     @classmethod
@@ -75,22 +81,37 @@ class Namespace(NamespaceReads):
 
     def _load(self, directory: Path, config: Mapping[str, Value], reserve: Reserve) -> None:
         now = self.clock.now_ms()
-        self.store = Store(directory, self.estimator, self._after_commit, now)
+        # Even reading takes a little room: the index of the WAL.
+        self.store = with_reserve(
+            reserve, lambda: Store(directory, self.estimator, self._after_commit, now)
+        )
         try:
             with self.store.readers.borrow() as connection:
                 self.book = SettingsBook(connection, config)
                 last_event = events.last_at(connection)
-            self.store.writer.crossed = lambda counts: bool(self.book.crossed(counts))
+            self.store.writer.crossed = self.book.will_be_swept
             self.build_runs(reserve)
             self.build_reads()
             if self.store.writer.latched is None:
-                self.runner.finish_interrupted()
-                behind = last_event is not None and now < last_event - FUTURE_TOLERANCE_MS
-                if behind and not self.clock.injectable:
-                    self.store.writer.call(lambda tx: self.book.pause(tx, PAUSE_CLOCK, None, now))
+                self._catch_up(now, last_event)
+            reserve.fill()
         except BaseException:
             self.store.close()
             raise
+
+    def _catch_up(self, now: int, last_event: int | None) -> None:
+        """Finish interrupted runs, and notice what changed while the namespace was closed."""
+        try:
+            self.runner.finish_interrupted()
+            if self.book.changed_unnoticed:
+                self.store.writer.call(lambda tx: self.book.notice_bounds(tx, now))
+            behind = last_event is not None and now < last_event - CLOCK_BACK_TOLERANCE_MS
+            if behind and not self.clock.injectable:
+                self.store.writer.call(lambda tx: self.book.pause(tx, PAUSE_CLOCK, None, now))
+        except Exception as error:
+            # A full disk, say: what is there can be read, and the next run finishes this first.
+            told = {"reason": error.message} if isinstance(error, ForgetdError) else {}
+            log.error("start-up work waits", namespace=self.name, exc_info=not told, **told)
 
     def _start(self) -> None:
         self.automatic = Automatic(
@@ -104,6 +125,7 @@ class Namespace(NamespaceReads):
         self.automatic.notify()
 
     def _after_commit(self) -> None:
+        self.feed.publish()
         if self.automatic is not None:
             self.automatic.notify()
 
@@ -145,25 +167,21 @@ class Namespace(NamespaceReads):
         if_exists: IfExists,
         skip_bad: bool,
         source: str | None,
+        format: ImportFormat = "foreign",
     ) -> ImportReport:
-        """Store another system's records; unknown fields are kept in `extra`."""
+        """Store another system's records, unknown fields in `extra`, or those of an export."""
         now = self.clock.now_ms()
-
-        def work() -> ImportReport:
-            items = imports.foreign_members(memories, now, skip_bad=skip_bad)
-
-            def job(tx: Transaction) -> list[imports.Member]:
-                stored = imports.put_members(
-                    self.store.records, tx, items, now, if_exists, partial=skip_bad
-                )
-                created = sum(one.result == "created" for one in stored)
-                payload = {"source": source, "created": created}
-                events.append(tx.connection, now, "import.completed", None, payload)
-                return stored
-
-            return imports.import_report(self.store.writer.submit(job, wait=True).result())
-
-        return await self._in_thread(work)
+        take = import_foreign if format == "foreign" else import_exactly
+        return await self._in_thread(
+            lambda: take(
+                self.store,
+                memories,
+                now=now,
+                if_exists=if_exists,
+                skip_bad=skip_bad,
+                source=source,
+            )
+        )
 
     async def update(self, *, id: str, patch: MemoryInput, if_revision: int | None) -> Memory:
         """Change named fields of a live memory."""
@@ -195,6 +213,18 @@ class Namespace(NamespaceReads):
         return self._fresh(
             await self._write(lambda tx: self.store.records.supersede(tx, id, by, now))
         )
+
+    async def invalidate(self, *, id: str, reason: ReasonName) -> Memory:
+        """Stop believing a memory. What a reason makes of it is in `InvalidationReason`."""
+        now = self.clock.now_ms()
+        why = InvalidationReason(reason)
+        records = self.store.records
+        return self._fresh(await self._write(lambda tx: records.invalidate(tx, id, why, now)))
+
+    async def feedback(self, *, id: str, signal: Signal) -> Memory:
+        """Count, durably, what the host says of a memory's use."""
+        now = self.clock.now_ms()
+        return self._fresh(await self._write(lambda tx: record_signal(tx, id, signal, now)))
 
     async def pin(self, *, id: str, pinned: bool) -> Memory:
         """Protect a memory from spilling and forgetting, or stop doing so."""
@@ -264,7 +294,8 @@ class Namespace(NamespaceReads):
     @property
     def busy(self) -> bool:
         """Whether closing now would cut something off."""
-        return self.slots.busy or bool(self._tasks) or self.touches.pending or self.in_flight > 0
+        at_work = self.slots.busy or bool(self._tasks) or self.in_flight > 0
+        return at_work or self.touches.pending or self.feed.followed
 
     async def close(self) -> None:
         """Stop runs between transactions, write what is pending, close the store."""
@@ -273,6 +304,7 @@ class Namespace(NamespaceReads):
             await self.automatic.close()
         await self.slots.drain()
         await self.end_reads()
+        await self.fold_at_close()
         await self._in_thread(self.store.close)
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:

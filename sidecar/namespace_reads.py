@@ -13,8 +13,9 @@ from typing import Any, Literal
 import structlog
 
 from sidecar.clock import Clock
-from sidecar.errors import Corrupt, InvalidParams, MemoryNotFound, ShuttingDown
+from sidecar.errors import Corrupt, InvalidParams, ShuttingDown
 from sidecar.estimate import Estimator
+from sidecar.exporting import export_page
 from sidecar.limits import THAWS_PER_RECALL_MAX, TOUCH_FLUSH_SECONDS, TOUCHED_BY_TOP
 from sidecar.model import (
     COLD,
@@ -30,10 +31,11 @@ from sidecar.model import (
 )
 from sidecar.namespace_runs import NamespaceRuns
 from sidecar.recalling import Recall, RecallRequest, type_codes
-from sidecar.reports import Explanation, MemoryList, NamespaceStatus, RecallReport
+from sidecar.reports import Explanation, ExportPage, MemoryList, NamespaceStatus, RecallReport
 from sidecar.shown import memory_of
 from sidecar.status import explanation_of, status_of
 from sidecar.store import links, rows
+from sidecar.store.records import live_row
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 from sidecar.thawing import thaw
@@ -119,15 +121,19 @@ class NamespaceReads(NamespaceRuns):
 
         def work() -> Explanation:
             with self.store.readers.borrow() as connection:
-                row = rows.by_id(connection, id)
-            if row is None or row.tier == FORGOTTEN:
-                raise MemoryNotFound(field="$.id", remedy="look at the ids by memory.list")
+                row = live_row(connection, id)
             snapshot = self.touches.folded(self.store.columns.snapshot())
             return explanation_of(
                 row, snapshot, self.book.cascade(), self.sweeper, policy, self.clock.now_ms()
             )
 
         return await self._in_thread(work)
+
+    async def export(self, *, tiers: Sequence[Tier], cursor: str | None, limit: int) -> ExportPage:
+        """A page of whole memories, with all that makes up their state."""
+        return await self._in_thread(
+            lambda: export_page(self.store, tiers=tiers, cursor=cursor, limit=limit)
+        )
 
     async def status(self) -> NamespaceStatus:
         """Counts, settings, what runs, and what an operator should look at."""

@@ -13,6 +13,7 @@ import msgspec
 
 from sidecar.apply import journal, restore
 from sidecar.apply.forget import decisions_for, forget_report
+from sidecar.apply.lift import revive_row
 from sidecar.apply.restore import Choice
 from sidecar.apply.runner import Runner
 from sidecar.automatic import Automatic
@@ -29,6 +30,7 @@ from sidecar.reports import (
 )
 from sidecar.run_slots import RunSlots
 from sidecar.settings_book import PAUSE_UNDO, SettingsBook
+from sidecar.store import rows
 from sidecar.store.space import Reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
@@ -57,7 +59,9 @@ class NamespaceRuns:
 
     def build_runs(self, reserve: Reserve) -> None:
         """After the store is open: what plans and what carries out."""
-        self.runner = Runner(self.store, self.clock, reserve)
+        self.runner = Runner(
+            self.store, self.clock, reserve, lambda: self.book.values.forget_enabled
+        )
         self.sweeper = Sweeper(
             self.name,
             self.store,
@@ -74,7 +78,7 @@ class NamespaceRuns:
         batches = self.touches.take()
         for number, batch in enumerate(batches):
             try:
-                self.store.writer.call(writes(self.store.records, batch, self.clock.now_ms()))
+                self.runner.write(writes(self.store.records, batch, self.clock.now_ms()))
             except BaseException:
                 self.touches.give_back(batches[number:])
                 raise
@@ -209,6 +213,8 @@ class NamespaceRuns:
                 )
                 self.book.pause(tx, PAUSE_UNDO, None, self.clock.now_ms())
 
+        if choice.revived:
+            self.store.writer.call(self._revive(choice.revived))
         header = None
         outcomes: dict[int, int] = {}
         if len(choice.decisions) or undoes is not None:
@@ -241,6 +247,17 @@ class NamespaceRuns:
         if self.automatic is not None:
             self.automatic.notify()
         return report
+
+    def _revive(self, rids: Sequence[int]) -> Callable[[Transaction], None]:
+        now = self.clock.now_ms()
+
+        def work(tx: Transaction) -> None:
+            for rid in rids:
+                row = rows.by_rid(tx.connection, rid)
+                if row is not None:
+                    revive_row(tx, row, now)
+
+        return work
 
     async def runs(self, *, limit: int, cursor: str | None) -> RunPage:
         """The ledger, newest first."""

@@ -1,7 +1,6 @@
 """All namespaces of one state directory: opened when asked for, closed when idle."""
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,17 +9,19 @@ from typing import Any, Final
 import structlog
 
 from sidecar.clock import Clock
-from sidecar.config import Config
+from sidecar.config import NAMESPACE_NAME, Config
 from sidecar.errors import (
     ForgetdError,
     InvalidParams,
     NamespaceConflict,
     NamespaceNotFound,
     NamespacesExhausted,
+    PermissionDenied,
     ShuttingDown,
 )
 from sidecar.estimate import Estimator, NeutralEstimator
 from sidecar.limits import (
+    GIGABYTE_BYTES,
     NAMESPACE_IDLE_SECONDS,
     NAMESPACE_NAME_BYTES_MAX,
     NAMESPACES_OPEN_MAX,
@@ -32,7 +33,6 @@ from sidecar.store.commits import RUN_UNFINISHED, THRESHOLD_CROSSED, read_counts
 from sidecar.store.space import Reserve
 from sidecar.threads import Threads
 
-_NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAMESPACE_NAME_BYTES_MAX - 1}}}")
 FOLDER: Final = "namespaces"
 RESERVE_NAME: Final = "reserve"
 
@@ -65,6 +65,7 @@ class Registry:
         self._open: dict[str, Namespace] = {}
         self._used_at: dict[str, float] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._opening = 0
         self._timer: asyncio.Task[None] | None = None
         self._closing = False
         clock.when_held(self.wake)
@@ -142,6 +143,13 @@ class Registry:
             if name in self._open:
                 return self._open[name]
             directory = self._root / name
+            if directory.is_symlink():
+                raise PermissionDenied(
+                    "The namespace's directory is a symbolic link",
+                    field="$.namespace",
+                    bound="a directory of the daemon's own",
+                    remedy="put the directory itself in the link's place",
+                )
             if not directory.is_dir():
                 self._refuse_same_letters(name)
                 if not create:
@@ -149,33 +157,38 @@ class Registry:
                         field="$.namespace",
                         remedy="write into it or call namespaces.open to make it",
                     )
-            await self._make_room()
-            directory.mkdir(mode=0o700, exist_ok=True)
-            namespace = await Namespace.open(
-                name,
-                directory,
-                self._clock,
-                self._estimator,
-                self._config.thresholds_for(name),
-                self._reserve,
-                self._threads,
-            )
-            self._open[name] = namespace
+            self._opening += 1
+            try:
+                await self._make_room()
+                if not directory.is_dir():  # others may have been made meanwhile
+                    self._refuse_same_letters(name)
+                directory.mkdir(mode=0o700, exist_ok=True)
+                namespace = await Namespace.open(
+                    name,
+                    directory,
+                    self._clock,
+                    self._estimator,
+                    self._config.thresholds_for(name),
+                    self._reserve,
+                    self._threads,
+                )
+                self._open[name] = namespace
+            finally:
+                self._opening -= 1
             self._tell(name, "namespace.opened")
             return namespace
 
     async def _make_room(self) -> None:
-        """Close the longest unused namespace where too many are open."""
-        if len(self._open) < NAMESPACES_OPEN_MAX:
-            return
-        for name in sorted(self._open, key=lambda one: self._used_at.get(one, 0.0)):
-            if not self._open[name].busy:
-                await self._close(name)
-                return
-        raise NamespacesExhausted(
-            bound=f"at most {NAMESPACES_OPEN_MAX} open namespaces",
-            remedy="wait until one is idle, or use fewer namespaces",
-        )
+        """Close the longest unused namespaces where too many are open, or being opened."""
+        while len(self._open) + self._opening > NAMESPACES_OPEN_MAX:
+            by_use = sorted(self._open, key=lambda one: self._used_at.get(one, 0.0))
+            idle = next((name for name in by_use if not self._open[name].busy), None)
+            if idle is None:
+                raise NamespacesExhausted(
+                    bound=f"at most {NAMESPACES_OPEN_MAX} open namespaces",
+                    remedy="wait until one is idle, or use fewer namespaces",
+                )
+            await self._close(idle)
 
     async def _close(self, name: str) -> None:
         async with self._locks.setdefault(name, asyncio.Lock()):
@@ -190,27 +203,52 @@ class Registry:
             await asyncio.sleep(SWEEP_TIMER_SECONDS)
             self._reserve.fill()
             for name in self._names():
-                namespace = self._open.get(name)
-                if namespace is None:
-                    if self._needs_opening(name, RUN_UNFINISHED | THRESHOLD_CROSSED):
-                        await self._try_open(name)
-                    continue
-                if namespace.automatic is not None:
-                    namespace.automatic.notify()
-                idle = time.monotonic() - self._used_at.get(name, 0.0) > NAMESPACE_IDLE_SECONDS
-                if idle and not namespace.busy:
-                    await self._close(name)
+                try:
+                    await self._look_after(name)
+                except Exception as error:  # the others have their turn all the same
+                    log.error("namespace cannot be looked after", namespace=name, exc_info=error)
+
+    async def _look_after(self, name: str) -> None:
+        namespace = self._open.get(name)
+        if namespace is None:
+            if self._needs_opening(name, RUN_UNFINISHED) or self._needs_sweeping(name):
+                await self._try_open(name)
+            return
+        if namespace.automatic is not None:
+            namespace.automatic.notify()
+        await asyncio.to_thread(namespace.store.remove_unneeded_segments)
+        await namespace.fold_events()
+        idle = time.monotonic() - self._used_at.get(name, 0.0) > NAMESPACE_IDLE_SECONDS
+        if idle and not namespace.busy:
+            await self._close(name)
 
     async def _try_open(self, name: str) -> None:
         try:
             await self._open_locked(name, create=False)
             self._used_at[name] = time.monotonic()
-        except ForgetdError as error:
-            log.error("namespace cannot be opened", namespace=name, reason=error.message)
+        except Exception as error:
+            told = {"reason": error.message} if isinstance(error, ForgetdError) else {}
+            log.error("namespace cannot be opened", namespace=name, exc_info=not told, **told)
 
     def _needs_opening(self, name: str, flags: int) -> bool:
         stored = read_counts(self._root / name / "commits")
         return stored is not None and bool(stored.flags & flags)
+
+    def _needs_sweeping(self, name: str) -> bool:
+        """Whether its counters are over the settings it had, or over what the file orders now."""
+        stored = read_counts(self._root / name / "commits")
+        if stored is None or stored.flags & THRESHOLD_CROSSED:
+            return stored is not None
+        ordered = self._config.thresholds_for(name)
+        counted = {
+            "forgetThresholdCount": stored.hot,
+            "forgetThresholdTotal": stored.hot + stored.cold,
+            "forgetThresholdDiskGB": stored.live_bytes / GIGABYTE_BYTES,
+        }
+        over = any(
+            option in ordered and count > ordered[option] for option, count in counted.items()
+        )
+        return over and bool(ordered.get("forgetEnabled", True))
 
     def _has_log(self, name: str) -> bool:
         log_file = self._root / name / "hot.db-wal"
@@ -220,7 +258,7 @@ class Registry:
         return sorted(
             entry.name
             for entry in self._root.iterdir()
-            if _NAME.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink()
+            if NAMESPACE_NAME.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink()
         )
 
     def _refuse_same_letters(self, name: str) -> None:
@@ -239,7 +277,7 @@ class Registry:
 
 def check_name(name: str) -> str:
     """A namespace's name. Raises InvalidParams."""
-    if not _NAME.fullmatch(name):
+    if not NAMESPACE_NAME.fullmatch(name):
         raise InvalidParams(
             "$.namespace must be a short plain name",
             field="$.namespace",

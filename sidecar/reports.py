@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from sidecar.model import Memory, RecalledMemory, Tier
+from sidecar.model import ExportedMemory, Memory, RecalledMemory, Tier
 
 Action = Literal["spill", "forget", "thaw", "restore"]
 RestoreOutcome = Literal[
@@ -120,12 +120,12 @@ class SweepReport(Struct, rename="camel", kw_only=True):
 
 
 class RunSummary(Struct, rename="camel", kw_only=True):
-    """One run of the ledger. `state`: running, finished, undone."""
+    """One run of the ledger."""
 
     run_id: str
     kind: str
     trigger: str
-    state: str
+    state: Literal["running", "finished", "undone"]
     planned_at: int
     started_at: int
     finished_at: int | None
@@ -313,6 +313,46 @@ class ImportReport(Struct, rename="camel", kw_only=True):
     replaced: int
     failed: int
     errors: list[ImportFault]
+
+
+class ExportPage(Struct, rename="camel", kw_only=True):
+    """One page of an export; `cursor` is null on the last page.
+
+    A memory that changed since it was given comes again: the later one counts. `stateHash`, on
+    the last page, is the state hash of a namespace that holds just what was exported; it is null
+    where that cannot be said: a memory is damaged, or left the exported tiers meanwhile.
+    `damaged` names memories of this page that cannot be read and are left out. `again` counts
+    the last lines of this page that may repeat an earlier one.
+    """
+
+    lines: list[ExportedMemory]
+    again: int
+    cursor: str | None
+    state_hash: str | None
+    damaged: list[str]
+
+
+class LoggedEvent(Struct, rename="camel", kw_only=True):
+    """One event of the log; `payload` has what changed, or what its kind tells."""
+
+    seq: int
+    at: int
+    run_id: str | None
+    kind: str
+    memory_id: str | None
+    payload: dict[str, Any]
+
+
+class EventPage(Struct, rename="camel", kw_only=True):
+    """Events in order.
+
+    `latest` is the newest number that was given. `oldest` is the first one that was not folded:
+    what came before it is in the log no more.
+    """
+
+    events: list[LoggedEvent]
+    latest: int
+    oldest: int
 
 
 class RunPage(Struct, rename="camel", kw_only=True):

@@ -38,6 +38,16 @@ class SettingsBook:
         self._set: dict[str, Value] = _read(connection, "thresholds_set") or {}
         self.paused: dict[str, int | None] = _read(connection, "paused") or {}
         self.stage_two_not_before: int | None = _read(connection, "stage_two_not_before")
+        self._known_bounds: dict[str, Value] | None = _read(connection, "stage_two_bounds")
+        # What the bounds were before the lowering that automatic runs wait for.
+        self._bounds_before_lowering: dict[str, Value] | None = _read(
+            connection, "bounds_before_lowering"
+        )
+
+    @property
+    def changed_unnoticed(self) -> bool:
+        """Whether a bound of stage 2 is not the one it was when this was last written."""
+        return self._known_bounds != self._bounds()
 
     @property
     def given(self) -> dict[str, Value]:
@@ -84,7 +94,8 @@ class SettingsBook:
         return [name for name, over in found.items() if over]
 
     def report(self, namespace: str, counts: Counts, now: int) -> ThresholdsReport:
-        """The answer of thresholds.get."""
+        """The answer of thresholds.get. What was to be waited for and is past is not told."""
+        waiting = (self.stage_two_not_before or 0) > now
         return ThresholdsReport(
             namespace=namespace,
             thresholds={
@@ -97,7 +108,7 @@ class SettingsBook:
                 for reason, until in sorted(self.paused.items())
                 if until is None or until > now
             ],
-            stage_two_not_before=self.stage_two_not_before,
+            stage_two_not_before=self.stage_two_not_before if waiting else None,
         )
 
     def open_with(self, tx: Transaction, wanted: Mapping[str, Value | None], now: int) -> None:
@@ -105,10 +116,11 @@ class SettingsBook:
         self._open = {name: value for name, value in wanted.items() if value is not None}
         _write(tx, "thresholds_open", self._open)
         events.append(tx.connection, now, "thresholds.changed", None, dict(self._open))
+        self._known_bounds = None
+        self.notice_bounds(tx, now)
 
     def set(self, tx: Transaction, values: Mapping[str, Value | None], now: int) -> None:
         """Set options; None takes one back to what it would be without."""
-        before = self.values
         for name, value in values.items():
             if value is None:
                 self._set.pop(name, None)
@@ -118,15 +130,14 @@ class SettingsBook:
         _write(tx, "thresholds_set", self._set)
         _write(tx, "thresholds_open", self._open)
         events.append(tx.connection, now, "thresholds.changed", None, dict(values))
-        self._delay_if_lowered(tx, before, now)
+        self.notice_bounds(tx, now)
         if PAUSE_CLIENT in self.paused:
             self.resume(tx, (PAUSE_CLIENT,), now)
 
     def reconfigure(self, tx: Transaction, config: Mapping[str, Value], now: int) -> None:
         """Take over what the config file orders now."""
-        before = self.values
         self._config = dict(config)
-        self._delay_if_lowered(tx, before, now)
+        self.notice_bounds(tx, now)
 
     def pause(self, tx: Transaction, reason: str, until: int | None, now: int) -> None:
         """Hold automatic runs back, until a time or until they are resumed."""
@@ -142,8 +153,9 @@ class SettingsBook:
             del self.paused[reason]
         _write(tx, "paused", self.paused)
         if reasons is None:
-            self.stage_two_not_before = None
+            self.stage_two_not_before = self._bounds_before_lowering = None
             _write(tx, "stage_two_not_before", None)
+            _write(tx, "bounds_before_lowering", None)
         if lifted or reasons is None:
             events.append(tx.connection, now, "forgetting.resumed", None, {"reasons": lifted})
 
@@ -154,24 +166,55 @@ class SettingsBook:
             for reason, until in self.paused.items()
         )
 
+    def will_be_swept(self, counts: Counts) -> bool:
+        """Whether an automatic run is due, or will be once a pause that has an end is over."""
+        endless = any(
+            until is None for reason, until in self.paused.items() if reason != PAUSE_BRAKED
+        )
+        return self.values.forget_enabled and not endless and bool(self.crossed(counts))
+
     def stage_two_allowed(self, now: int) -> bool:
         """Whether an automatic run may forget."""
         braked_until = self.paused.get(PAUSE_BRAKED, 0)
         braked = braked_until is None or braked_until > now
         return not braked and (self.stage_two_not_before or 0) <= now
 
-    def _delay_if_lowered(self, tx: Transaction, before: Thresholds, now: int) -> None:
-        after = self.values
-        lowered = (
-            after.forget_threshold_total < before.forget_threshold_total
-            or after.forget_threshold_disk_gb < before.forget_threshold_disk_gb
-        )
-        if lowered:
-            delay = round(after.lowering_delay_minutes * MILLISECONDS_PER_MINUTE)
-            self.stage_two_not_before = now + delay
-            _write(tx, "stage_two_not_before", self.stage_two_not_before)
-            payload = {"notBefore": self.stage_two_not_before}
-            events.append(tx.connection, now, "forgetting.scheduled", None, payload)
+    def notice_bounds(self, tx: Transaction, now: int) -> None:
+        """Take the bounds of stage 2 as known. A lower one makes automatic runs wait.
+
+        The ones known before are stored: a file that was changed while the daemon was away
+        lowers a bound just the same.
+        """
+        before, after = self._known_bounds, self._bounds()
+        if before == after:
+            return
+        self._known_bounds = after
+        _write(tx, "stage_two_bounds", after)
+        if before is None:
+            return
+        if all(after[name] >= before[name] for name in after):
+            self._stop_waiting_if_raised(tx, after)
+            return
+        if self._bounds_before_lowering is None or (self.stage_two_not_before or 0) <= now:
+            self._bounds_before_lowering = before
+            _write(tx, "bounds_before_lowering", before)
+        delay = round(self.values.lowering_delay_minutes * MILLISECONDS_PER_MINUTE)
+        self.stage_two_not_before = now + delay
+        _write(tx, "stage_two_not_before", self.stage_two_not_before)
+        payload = {"notBefore": self.stage_two_not_before}
+        events.append(tx.connection, now, "forgetting.scheduled", None, payload)
+
+    def _stop_waiting_if_raised(self, tx: Transaction, after: dict[str, Value]) -> None:
+        """A lowering that was taken back is none: nothing is left to wait for."""
+        first = self._bounds_before_lowering
+        if first is not None and all(after[name] >= first[name] for name in after):
+            self.stage_two_not_before = self._bounds_before_lowering = None
+            _write(tx, "stage_two_not_before", None)
+            _write(tx, "bounds_before_lowering", None)
+
+    def _bounds(self) -> dict[str, Value]:
+        values = self.values
+        return {"total": values.forget_threshold_total, "disk": values.forget_threshold_disk_gb}
 
 
 def _read(connection: Connection, key: str) -> Any:

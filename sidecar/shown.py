@@ -78,7 +78,7 @@ def _strength(row: Row, now: int, *, superseded: bool) -> float | None:
         importance=row.value,
         fade_factor=row.fade_factor,
         created_at=row.created_at,
-        last_recalled_at=row.last_recalled_at or 0,
+        last_recalled_at=row.last_recalled_at or (0 if row.last_recalled_at is None else -1),
         recall_count=row.recall_count,
         success_count=row.success_count,
         failure_count=row.failure_count,

@@ -9,10 +9,10 @@ from sidecar.model import TIERS
 from sidecar.plan.explain import explain
 from sidecar.plan.plan import CascadeSettings, Snapshot
 from sidecar.plan.policies import POLICY_NAMES
+from sidecar.plan.scoring import scored_memories
 from sidecar.reports import Explanation, NamespaceStatus, PolicyExplanation, ScoreParts
 from sidecar.settings_book import PAUSE_BRAKED, PAUSE_CLIENT, PAUSE_CLOCK, PAUSE_UNDO
 from sidecar.store.rows import Row
-from sidecar.strength import scored_rows
 from sidecar.sweeping import Sweeper
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def status_of(namespace: "NamespaceRuns") -> NamespaceStatus:
         counts=namespace.runner.tier_counts(),
         thresholds=namespace.book.report(namespace.name, store.columns.counts(), now),
         read_only=read_only,
-        unscored=int(np.count_nonzero(~scored_rows(snapshot, now))),
+        unscored=int(np.count_nonzero(~scored_memories(snapshot, now))),
         corrupt=len(store.findings.corrupt_ids),
         unknown_segments=store.findings.unknown_segments,
         running=namespace.runner.running,

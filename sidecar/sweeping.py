@@ -140,8 +140,7 @@ class Sweeper:
     def _refuse_if_disabled(self) -> None:
         if not self._book.values.forget_enabled:
             raise ForgettingDisabled(
-                field="forgetEnabled",
-                bound="true",
+                bound="forgetEnabled: true",
                 remedy="set it with thresholds.set {forgetEnabled: true}; dry runs still plan",
             )
 

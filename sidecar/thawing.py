@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sidecar.apply.lift import lift_row
-from sidecar.model import COLD
+from sidecar.model import COLD, HOT
 from sidecar.settings_book import SettingsBook
 from sidecar.store import rows
 from sidecar.store.sqlite.source import PayloadDamaged, read_payload
@@ -15,7 +15,9 @@ def thaw(store: Store, rids: Sequence[int], book: SettingsBook, now: int) -> Non
     """Move cold rows to hot, never above the hot threshold. Damaged ones stay cold."""
 
     def work(tx: Transaction) -> None:
-        room = book.cascade().threshold_count - store.columns.counts().hot
+        # Asked of the database: jobs before this one in the same commit are not counted yet.
+        found = tx.connection.execute("SELECT count(*) FROM memories WHERE tier = ?", (HOT,))
+        room = book.cascade().threshold_count - found.fetchall()[0][0]
         for rid in rids:
             row = rows.by_rid(tx.connection, rid)
             if room <= 0 or row is None or row.tier != COLD:

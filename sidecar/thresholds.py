@@ -50,6 +50,7 @@ class Thresholds(
         "brake_share": "brakeShare",
         "lowering_delay_minutes": "loweringDelayMinutes",
         "forgotten_warn_gb": "forgottenWarnGB",
+        "event_retention_days": "eventRetentionDays",
     },
 ):
     """Every option with its default. Gigabytes are 10^9 bytes; shares are of one."""
@@ -67,6 +68,7 @@ class Thresholds(
     brake_share: PositiveShare = 0.2
     lowering_delay_minutes: Minutes = 60.0
     forgotten_warn_gb: Gigabytes = 1.0
+    event_retention_days: Days = 90.0
 
 
 _FIELDS: Final = {field.encode_name: field for field in msgspec.structs.fields(Thresholds)}

@@ -94,12 +94,15 @@ def check(
 def check_id(value: str, path: str) -> str:
     """An id: 1 to 256 bytes of UTF-8 without NUL or lone surrogates. Raises InvalidParams."""
     size = _utf8_size(value, path)
-    if not 1 <= size <= ID_BYTES_MAX or "\0" in value:
+    nul = "\0" in value
+    if nul or not 1 <= size <= ID_BYTES_MAX:
+        wrong = "it holds a NUL" if nul else f"it has {size} bytes"
         raise InvalidParams(
-            f"{path} must be 1 to {ID_BYTES_MAX} bytes of text without NUL; it has {size} bytes",
+            f"{path} must be 1 to {ID_BYTES_MAX} bytes of text without NUL; {wrong}",
             field=path,
             bound=f"1 to {ID_BYTES_MAX} bytes of UTF-8, no NUL",
-            remedy="shorten the id or leave it out: the daemon makes one",
+            remedy=f"{'remove the NUL' if nul else 'change the length'}, or leave the id out: "
+            "the daemon makes one",
         )
     return value
 
@@ -235,7 +238,7 @@ def _times(memory: MemoryInput, checked: CheckedMemory, now: int, path: str, len
             wire = WIRE_NAMES[name]
             if value is None and name in ("created_at", "updated_at"):
                 continue
-            if value is not None and not (lenient and 0 <= value <= INTEGER_MAX):
+            if value is not None and not (lenient and abs(value) <= INTEGER_MAX):
                 value = check_time(value, now, f"{path}.{wire}", past=past)
             checked.scalars[name] = value
 
@@ -251,7 +254,8 @@ def _numbers(memory: MemoryInput, checked: CheckedMemory, path: str, lenient: bo
                 bound="0 to 1, or null for the daemon's estimate",
                 remedy="scale your own range to 0–1, or leave it out",
             )
-        checked.scalars["importance"] = value
+        # The database has no -0.0, and the log must say what the database holds.
+        checked.scalars["importance"] = None if value is None else value + 0.0
     for name in COUNTS:
         value = getattr(memory, name)
         if value is UNSET:
@@ -272,7 +276,7 @@ def _numbers(memory: MemoryInput, checked: CheckedMemory, path: str, lenient: bo
                 bound="a finite number",
                 remedy="leave it out",
             )
-        checked.scalars["usefulness_score"] = memory.usefulness_score
+        checked.scalars["usefulness_score"] = memory.usefulness_score + 0.0
 
 
 def _links(memory: MemoryInput, checked: CheckedMemory, path: str) -> None:

@@ -1,12 +1,18 @@
 """What of a run is encoded together, and where the encoder put each memory."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from sidecar.apply.journal import Decisions
 from sidecar.limits import SEGMENT_BYTES_MAX
+from sidecar.model import FORGOTTEN
+from sidecar.store.columns import Columns
 from sidecar.store.encode import EncodedSegment, EncodeResult
+from sidecar.store.sqlite.writer import Transaction
 
 # What is encoded at once, while the group before it moves. At most about one segment, so that
 # the reserve on a full disk has room for it; more memories where they are many and small, so
@@ -74,3 +80,36 @@ def places_of(result: EncodeResult) -> dict[int, Place]:
             strict=True,
         )
     }
+
+
+def register(
+    tx: Transaction, tier: int, run_id: str, places: Sequence[Place], now: int
+) -> set[str]:
+    """Count memories into the segments they move to; answers the segments' names."""
+    by_name = {place.segment.name: place.segment for place in places}
+    for name, count in Counter(place.segment.name for place in places).items():
+        segment = by_name[name]
+        tx.connection.execute(
+            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET live = live + excluded.live",
+            (name, tier, run_id, segment.records, count, segment.bytes, segment.sha256, now),
+        )
+    return set(by_name)
+
+
+def first_braked(
+    pending: list[tuple[int, Decisions]], allowed: int | None, columns: Columns
+) -> int | None:
+    """The place in the plan from which on the brake stops what is still to be forgotten.
+
+    The first ones of the plan may go, not the first rows: a brake must not change the order.
+    What has changed since and will be skipped takes nobody's place.
+    """
+    if allowed is None or not pending:
+        return None
+    every = np.concatenate([chunk for _, chunk in pending])
+    forgets = every[every["to_tier"] == FORGOTTEN]
+    present, _, live = columns.rows_at(forgets["rid"].astype(np.int64))
+    forgets = forgets[live]
+    ranks = np.sort(forgets["rank"][present.change_counter == forgets["counter"]])
+    return None if len(ranks) <= allowed else int(ranks[allowed])

@@ -37,6 +37,7 @@ OUTCOMES: Final = (
     "gone",
     "oversized",
     "disk_full",
+    "disabled",
 )
 OUTCOME_CODE: Final = {name: code for code, name in enumerate(OUTCOMES)}
 MOVED: Final = 0

@@ -1,5 +1,7 @@
 """Bringing one memory into the hot store, inside a transaction."""
 
+from typing import Any
+
 from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, SUPERSEDED
 from sidecar.reasons import InvalidationReason
 from sidecar.store import events, hot_payloads, links, rows
@@ -19,12 +21,33 @@ def lift_row(
         row.forgotten_at = None
         row.restored_at = now
         believe_again(row, now)
+    _write(tx, before, row, now, kind, run_id)
+
+
+def revive_row(tx: Transaction, row: rows.Row, now: int) -> bool:
+    """Believe a live memory again that was archived as forgotten, with its event and grace."""
+    before = rows.scalars(row)
+    if not believe_again(row, now):
+        return False
+    row.restored_at = now
+    _write(tx, before, row, now, "memory.restored", None)
+    return True
+
+
+def _write(
+    tx: Transaction,
+    before: dict[str, Any],
+    row: rows.Row,
+    now: int,
+    kind: str,
+    run_id: str | None,
+) -> None:
     row.change_counter += 1
     rows.update(tx.connection, row)
     changed = events.changes(before, rows.scalars(row))
     events.append(tx.connection, now, kind, row.id, changed, run_id)
     successor = links.successor_rid(tx.connection, row)
-    if was_forgotten:
+    if before["tier"] == FORGOTTEN:
         tx.after_commit.append(lambda columns: columns.returned(row, successor))
     else:
         tx.after_commit.append(lambda columns: columns.put(row, successor))
@@ -35,8 +58,7 @@ def believe_again(row: rows.Row, now: int) -> bool:
 
     One that was replaced while it was set aside comes back as the superseded memory that it is.
     """
-    forgotten = InvalidationReason.from_db(row.status_reason) is InvalidationReason.FORGOTTEN
-    if row.status != ARCHIVED or not forgotten:
+    if not set_aside_as_forgotten(row):
         return False
     if row.superseded_by is None:
         row.status, row.status_reason, row.status_at = ACTIVE, None, now
@@ -44,3 +66,9 @@ def believe_again(row: rows.Row, now: int) -> bool:
         row.status, row.status_reason, row.status_at = SUPERSEDED, "superseded", now
     row.revision += 1
     return True
+
+
+def set_aside_as_forgotten(row: rows.Row) -> bool:
+    """Whether a memory is archived for having been forgotten."""
+    reason = InvalidationReason.from_db(row.status_reason)
+    return row.status == ARCHIVED and reason is InvalidationReason.FORGOTTEN

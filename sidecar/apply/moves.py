@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.apply import journal
-from sidecar.apply.batches import Group, Place, groups_of, memories_per_encoding, places_of
+from sidecar.apply.batches import (
+    Group,
+    Place,
+    first_braked,
+    groups_of,
+    memories_per_encoding,
+    places_of,
+    register,
+)
 from sidecar.apply.checks import Present, outcome_of, present_rows
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader
 from sidecar.apply.lift import believe_again, lift_row
@@ -63,22 +71,31 @@ class Mover:
         reserve: Reserve,
         stopping: threading.Event,
         forgets_allowed: int | None,
+        enabled: Callable[[], bool],
     ) -> None:
-        """`forgets_allowed` is what the brake leaves to this run; None where it is off."""
+        """`forgets_allowed` is what the brake leaves to this run; None where it is off.
+
+        `enabled` says whether a policy may still move anything: asked before each transaction,
+        so that switching forgetting off stops a run that is under way, or was interrupted.
+        """
         self._store = store
         self._clock = clock
         self._header = header
         self._settings = settings
         self._reserve = reserve
         self._stopping = stopping
-        self._forgets_left = forgets_allowed
+        self._forgets_allowed = forgets_allowed
+        self._braked_from: int | None = None
+        self._enabled = enabled
         self._by_policy = header.kind in POLICY_RUNS
         self._registered: set[str] = set()
+        self._disabled = False
 
     def carry_out(self) -> None:
         """Work through every chunk without outcomes. Raises RunStopped between transactions."""
         with self._store.readers.borrow() as connection:
             pending = journal.pending(connection, self._header.run_id)
+        self._braked_from = first_braked(pending, self._forgets_allowed, self._store.columns)
         counts = self._store.columns.counts()
         memories = sum(len(decisions) for _, decisions in pending)
         memories_max = memories_per_encoding(memories, counts.live_bytes / max(1, counts.total))
@@ -202,20 +219,23 @@ class Mover:
         self._record(tx, chunk, outcomes)
 
     def _outcome(self, tx: Transaction, decision: Any, row: Present | None, now: int) -> int:
+        if self._disabled:
+            return OUTCOME_CODE["disabled"]
         outcome = outcome_of(
             tx.connection, decision, row, self._settings, now, by_policy=self._by_policy
         )
-        if outcome == MOVED and decision["to_tier"] == FORGOTTEN and self._forgets_left is not None:
-            if self._forgets_left <= 0:
-                return OUTCOME_CODE["braked"]
-            self._forgets_left -= 1
+        braked = self._braked_from is not None and decision["rank"] >= self._braked_from
+        if outcome == MOVED and decision["to_tier"] == FORGOTTEN and braked:
+            return OUTCOME_CODE["braked"]
         return outcome
 
     def _write_moves(
         self, tx: Transaction, tier: int, moves: list[tuple[Any, Present, Place]], now: int
     ) -> None:
         connection = tx.connection
-        self._register(tx, tier, Counter(place.segment.name for _, _, place in moves), moves)
+        self._registered |= register(
+            tx, tier, self._header.run_id, [place for _, _, place in moves], now
+        )
         hot = [row.rid for _, row, _ in moves if row.tier == HOT]
         hot_payloads.delete(tx, hot)
         left = Counter(row.segment for _, row, _ in moves if row.segment is not None)
@@ -295,32 +315,6 @@ class Mover:
         changed = {name: getattr(row, name) for name in fields}
         return row, json.dumps(changed, ensure_ascii=False), links.successor_rid(tx.connection, row)
 
-    def _register(
-        self,
-        tx: Transaction,
-        tier: int,
-        used: Counter[str],
-        moves: list[tuple[Any, Present, Place]],
-    ) -> None:
-        by_name = {place.segment.name: place.segment for _, _, place in moves}
-        for name, count in used.items():
-            segment = by_name[name]
-            tx.connection.execute(
-                "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (name) DO UPDATE SET live = live + excluded.live",
-                (
-                    name,
-                    tier,
-                    self._header.run_id,
-                    segment.records,
-                    count,
-                    segment.bytes,
-                    segment.sha256,
-                    self._clock.now_ms(),
-                ),
-            )
-            self._registered.add(name)
-
     def _retire(self, tier: int, published: list[EncodedSegment]) -> None:
         """Segments of this run that no row needs: every memory in them stayed where it was.
 
@@ -381,10 +375,9 @@ class Mover:
         """One transaction of the run; other writes get their turn before the next."""
         if self._stopping.is_set():
             raise RunStopped
-        left = self._forgets_left
+        self._disabled = self._by_policy and not self._enabled()
 
         def work(tx: Transaction) -> None:
-            self._forgets_left = left  # what a first try took, which was rolled back
             step(tx, *arguments)
 
         try:

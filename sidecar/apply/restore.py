@@ -3,17 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from sidecar.apply import journal
 from sidecar.apply.journal import DECISION, MOVED, Decisions
+from sidecar.apply.lift import set_aside_as_forgotten
 from sidecar.errors import RunNotUndoable, RunUnknown
 from sidecar.limits import REPORT_NAMED_MAX
-from sidecar.model import FORGOTTEN, HOT, INVALIDATED, SUPERSEDED, TIERS
+from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED, TIERS
 from sidecar.plan.plan import REASON_CODE, RESTORE, THAW
+from sidecar.reasons import InvalidationReason
 from sidecar.reports import RestoreOutcome, RestoreReport, RestoreResult
 from sidecar.store import rows
 from sidecar.store.rows import Row
@@ -34,27 +36,36 @@ class _Move(NamedTuple):
 
 @dataclass(slots=True)
 class Choice:
-    """The rows to bring back (with their tier to be), and the answers that need no move."""
+    """The rows to bring back (with their tier to be), and the answers that need no move.
+
+    `revived` are live memories that were archived as forgotten: they move nowhere and are to be
+    believed again.
+    """
 
     decisions: Decisions
     answers: dict[str, RestoreOutcome]
     order: list[str]
+    revived: list[int] = field(default_factory=list[int])
 
 
 def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
     """Bring memories back to hot, by id."""
     answers: dict[str, RestoreOutcome] = {}
     chosen: list[_Move] = []
+    revived: list[int] = []
     order = list(dict.fromkeys(ids))
     for memory_id in order:
         row = rows.by_id(connection, memory_id)
         if row is None:
             answers[memory_id] = "unknown"
+        elif row.tier != FORGOTTEN and set_aside_as_forgotten(row):
+            revived.append(row.rid)
+            answers[memory_id] = "restored"
         elif row.tier != FORGOTTEN:
             answers[memory_id] = "already_here"
         else:
             chosen.append(_Move(row.rid, row.change_counter, row.tier, HOT))
-    return Choice(_packed(chosen, "restored"), answers, order)
+    return Choice(_packed(chosen, "restored"), answers, order, revived)
 
 
 def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
@@ -107,7 +118,16 @@ def by_reason(connection: Connection, reason: str) -> Choice:
         )
         for row in found
     ]
-    return Choice(_packed(chosen, "restored"), {}, [row.id for row in found])
+    choice = Choice(_packed(chosen, "restored"), {}, [row.id for row in found])
+    if InvalidationReason.from_db(reason) is InvalidationReason.FORGOTTEN:
+        here = rows.select(
+            connection, "WHERE tier <> ? AND status = ? ORDER BY rid", (FORGOTTEN, ARCHIVED)
+        )
+        for row in filter(set_aside_as_forgotten, here):
+            choice.revived.append(row.rid)
+            choice.answers[row.id] = "restored"
+            choice.order.append(row.id)
+    return choice
 
 
 def report(

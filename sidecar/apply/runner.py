@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,12 +14,13 @@ from sidecar.apply import compact, journal
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, OUTCOMES, Decisions, RunHeader, RunKind
 from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
+from sidecar.errors import DiskFull
 from sidecar.limits import BRAKE_WINDOW_MS, VACUUM_GAIN_SHARE_MIN
 from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.plan import CascadeSettings, Plan
 from sidecar.plan.stages import brake_of
 from sidecar.reports import TierCounts
-from sidecar.store import events
+from sidecar.store import events, search_upkeep
 from sidecar.store.space import Reserve, disk_error, give_back, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
@@ -43,7 +45,11 @@ class RunResult:
 class Runner:
     """Carries out the runs of one namespace, one at a time (the caller sees to that)."""
 
-    def __init__(self, store: Store, clock: Clock, reserve: Reserve) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, reserve: Reserve, enabled: Callable[[], bool]
+    ) -> None:
+        """`enabled` says whether forgetting is switched on for the namespace."""
+        self._enabled = enabled
         self._store = store
         self._clock = clock
         self._reserve = reserve
@@ -125,6 +131,7 @@ class Runner:
                 self._reserve,
                 self.stopping,
                 allowed,
+                self._enabled,
             ).carry_out()
             with self._store.readers.view() as connection:
                 decisions, outcomes = journal.all_decisions(connection, header.run_id)
@@ -209,7 +216,11 @@ class Runner:
         left_hot = (
             (outcomes == MOVED) & (decisions["from_tier"] == HOT) & (decisions["to_tier"] != HOT)
         )
-        hot_before = self._store.columns.counts().hot + int(np.count_nonzero(left_hot))
+        hot = self._store.columns.counts().hot
+        hot_before = hot + int(np.count_nonzero(left_hot))
+        if search_upkeep.worth_merging(self._store.meta(search_upkeep.DELETED_KEY) or 0, hot):
+            with suppress(DiskFull):  # it only saves room and time
+                search_upkeep.merge(self._store.writer, self.stopping)
         if hot_before and np.count_nonzero(left_hot) / hot_before >= VACUUM_GAIN_SHARE_MIN:
             notes.append(give_back(self._store.writer, self._store.directory))
         return "; ".join(note for note in notes if note) or None

@@ -6,7 +6,8 @@
 Exit codes: 0 done · 1 the answer is negative (nothing found, something did not come back) ·
 64 the command line or a parameter is wrong · 65 the data or the state does not allow it ·
 69 no daemon answers · 70 a fault of the daemon or the command · 75 try again later ·
-77 not permitted. `serve` adds 71, 73 and 78 (`sidecar.errors.StartError`).
+77 not permitted · 78 a namespace of a newer version, or a setting that is wrong. `serve` adds 71
+and 73 (`sidecar.errors.StartError`).
 """
 
 from dataclasses import dataclass
@@ -59,6 +60,8 @@ _NEXT: Final = {
     "corrupt": "stop the daemon and run `forgetd doctor`",
     "namespace_conflict": "use the spelling of the namespace that is there",
     "namespaces_exhausted": "call again: idle namespaces close",
+    "namespace_locked": "wait for the other process to end, or stop it",
+    "schema_too_new": "install the newer version of forgetd again",
     "run_not_undoable": "see `forgetd runs show` for its state",
     "run_queue_full": "call again when the runs that wait are done",
 }

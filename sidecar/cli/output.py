@@ -56,8 +56,22 @@ def tell(text: str = "") -> None:
 
 def emit_json(value: Any) -> None:
     """Data for a program: the value as JSON, readable, with Korean and emoji as they are."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    _print_json(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def emit_json_line(value: Any) -> None:
+    """The same as one line, where one after the other comes."""
+    _print_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _print_json(text: str) -> None:
     print(_RAW_CONTROLS_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def json_line(value: Any) -> str:
+    """The value as JSON on one line, without a character that could move a cursor."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _RAW_CONTROLS_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def safe(text: str) -> str:

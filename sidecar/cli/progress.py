@@ -7,14 +7,17 @@ from typing import Final
 
 # Below this a bar would be gone before it is seen.
 WORTH_SHOWING_BYTES: Final = 1_000_000
+WORTH_SHOWING_MEMORIES: Final = 5_000
 
 Progress = Callable[[int], None]
 
 
 @contextmanager
-def progress(label: str, total_bytes: int) -> Generator[Progress]:
-    """A function that is told how many bytes are done."""
-    if total_bytes < WORTH_SHOWING_BYTES or not sys.stderr.isatty():
+def progress(
+    label: str, total: int, worth_showing: int = WORTH_SHOWING_BYTES
+) -> Generator[Progress]:
+    """A function that is told how much is done, in bytes or in what `total` counts."""
+    if total < worth_showing or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console
@@ -23,5 +26,5 @@ def progress(label: str, total_bytes: int) -> Generator[Progress]:
 
     columns = (TextColumn(label), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total_bytes)
+        task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)

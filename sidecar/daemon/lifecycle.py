@@ -21,6 +21,7 @@ from sidecar.rpc.calls import Calls
 from sidecar.rpc.context import Context
 from sidecar.rpc.dispatch import Dispatcher
 from sidecar.rpc.envelope import Envelope
+from sidecar.rpc.event_stream import EventStreams
 from sidecar.rpc.http import HttpServer
 from sidecar.rpc.methods import METHODS
 from sidecar.rpc.ports import RegistryPort
@@ -79,7 +80,7 @@ class Daemon:
         self._reloader = Reloader(around.config, around.load_config, self._registry.reconfigure)
         self._calls = Calls(Context(self._registry, clock, self._stop.set))
         envelope = Envelope(Dispatcher(METHODS, self._calls))
-        self._http = HttpServer(envelope, self._ready)
+        self._http = HttpServer(envelope, EventStreams(self._registry), self._ready)
 
     async def run(self) -> int:
         """Serve until told to stop; the exit code. Raises what recovery raises."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.errors import AlreadyRunning, UnsafeDirectory
-from sidecar.limits import SOCKET_PATH_BYTES_MAX
+from sidecar.limits import CONNECTIONS_MAX, SOCKET_PATH_BYTES_MAX
 
-BACKLOG: Final = 256
+BACKLOG: Final = CONNECTIONS_MAX  # fewer, and a burst of clients is told that nobody listens
 PROBE_SECONDS: Final = 1.0
 # Leaves 0600. The directory is private already; this is for platforms that look here.
 SOCKET_UMASK: Final = 0o177

@@ -16,6 +16,7 @@ import msgspec
 
 from sidecar.clock import Clock
 from sidecar.errors import InvalidParams
+from sidecar.exchange import check_exported, converted
 from sidecar.importers.items import BadLine, Item, Notice, Record
 from sidecar.model import MemoryInput
 from sidecar.validation import check
@@ -61,9 +62,8 @@ def problem_of(record: Record, paths: Mapping[str, str] | None = None) -> BadLin
     known = {name: value for name, value in record.memory.items() if name in _FIELDS}
     unknown = {name: value for name, value in record.memory.items() if name not in _FIELDS}
     if "content" not in known:
-        return BadLine(
-            record.line, "$.content", "is missing", "name the text of the memory `content`"
-        )
+        remedy = "name the text of the memory `content`"
+        return BadLine(record.line, "$.content", "is missing", remedy, record.where)
     try:
         memory = msgspec.convert(known, MemoryInput)
         check(memory, Clock().now_ms(), lenient=True, extra=unknown)
@@ -80,7 +80,20 @@ def problem_of(record: Record, paths: Mapping[str, str] | None = None) -> BadLin
             path, message = "", f"its unknown fields together {message}"
     else:
         return None
-    return BadLine(record.line, _located(path, paths or {}), message, remedy)
+    return BadLine(record.line, _located(path, paths or {}), message, remedy, record.where)
+
+
+def problem_of_whole(record: Record, paths: Mapping[str, str] | None = None) -> BadLine | None:
+    """Why `memory.import` with format `forgetd` would refuse the record, or None."""
+    try:
+        check_exported(converted(record.memory))
+    except InvalidParams as error:
+        path = str(error.data.get("field", "$")).removeprefix("$")
+        message = error.message.removeprefix(f"${path}").removeprefix(":").strip()
+        remedy = str(error.data.get("remedy", "correct it"))
+        field = _located(path, paths or {})
+        return BadLine(record.line, field, message, remedy, record.where)
+    return None
 
 
 def _located(path: str, paths: Mapping[str, str]) -> str:
@@ -92,7 +105,7 @@ class Seen:
     """The ids of the lines so far: tells a repeated memory from two that claim one id."""
 
     def __init__(self) -> None:
-        self._by_id: dict[str, tuple[int, bytes]] = {}
+        self._by_id: dict[str, tuple[str, bytes]] = {}
 
     def admit(self, record: Record) -> Item:
         """The record, or what to say instead of storing it."""
@@ -100,14 +113,15 @@ class Seen:
         digest = hashlib.sha256(canonical(record.memory).encode()).digest()[:16]
         earlier = self._by_id.get(identity)
         if earlier is None:
-            self._by_id[identity] = (record.line, digest)
+            self._by_id[identity] = (record.place, digest)
             return record
-        line, first = earlier
+        place, first = earlier
         if first == digest:
-            return Notice(record.line, "repeated", f"line {line}")
+            return Notice(record.line, "repeated", place, record.where)
         return BadLine(
             record.line,
             "$.id",
-            f"is the id of line {line} too, with other content",
+            f"is the id of {place} too, with other content",
             "give it an id of its own, or keep the first with --skip-bad",
+            record.where,
         )

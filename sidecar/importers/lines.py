@@ -27,28 +27,36 @@ class Line:
     value: dict[str, Any]
 
 
-class _Unclear(Exception):
+class Unclear(Exception):
     """JSON that has more than one reading, or a value that JSON has not."""
 
 
-def read_lines(stream: BinaryIO) -> Iterator[Line | BadLine]:
+def parse_json(text: str) -> Any:
+    """The value of a JSON text. Raises Unclear, JSONDecodeError, RecursionError, ValueError."""
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+
+
+def read_lines(
+    stream: BinaryIO, bytes_max: int = IMPORT_LINE_BYTES_MAX
+) -> Iterator[Line | BadLine]:
     """Each line that is not blank, as a JSON object or as the reason why it is none.
 
-    Accepts a byte order mark, CRLF, and a last line without newline. A line may have 4 MiB.
+    Accepts a byte order mark, CRLF, and a last line without newline. A line may have 4 MiB, or
+    as many bytes as `bytes_max` says.
     """
     number = 0
-    while piece := stream.readline(IMPORT_LINE_BYTES_MAX + 2):  # with room for CRLF
+    while piece := stream.readline(bytes_max + 2):  # with room for CRLF
         number += 1
-        if not piece.endswith(b"\n") and len(piece) == IMPORT_LINE_BYTES_MAX + 2:
+        if not piece.endswith(b"\n") and len(piece) == bytes_max + 2:
             _skip_rest_of_line(stream)
         content = piece.removesuffix(b"\n").removesuffix(b"\r")
         if number == 1:
             content = content.removeprefix(BYTE_ORDER_MARK)
-        if len(content) > IMPORT_LINE_BYTES_MAX:
+        if len(content) > bytes_max:
             yield BadLine(
                 number,
                 None,
-                f"the line is longer than {IMPORT_LINE_BYTES_MAX} bytes",
+                f"the line is longer than {bytes_max} bytes",
                 "split what it holds into several records, or leave it out with --skip-bad",
             )
         elif content.strip():
@@ -62,17 +70,15 @@ def _skip_rest_of_line(stream: BinaryIO) -> None:
 
 def _parse(number: int, content: bytes) -> Line | BadLine:
     try:
-        text = content.decode()
+        value = parse_json(content.decode())
     except UnicodeDecodeError as error:
         if content.startswith(UTF16_MARKS):
             return BadLine(number, None, "the file is UTF-16", "save it as UTF-8")
         return BadLine(number, None, f"byte {error.start + 1} of the line is not UTF-8", REPAIR)
-    try:
-        value: Any = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         what = f"the line is cut off or is no JSON (column {error.colno}: {error.msg})"
         return BadLine(number, None, what, REPAIR)
-    except _Unclear as unclear:
+    except Unclear as unclear:
         return BadLine(number, None, str(unclear), REPAIR)
     except RecursionError:
         return BadLine(number, None, f"nested deeper than {RECORD_DEPTH_MAX} levels", REPAIR)
@@ -89,20 +95,25 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Unclear(f"the field {twice!r} stands twice in one object")
+        raise Unclear(f"the field {twice!r} stands twice in one object")
     return value
 
 
 def _refuse_constant(name: str) -> None:
-    raise _Unclear(f"{name} is not JSON; write null where a number is unknown")
+    raise Unclear(f"{name} is not JSON; write null where a number is unknown")
 
 
 def _first_unsendable(number: int, record: dict[str, Any]) -> BadLine | None:
     """The first value that the wire cannot carry, with its path."""
-    if found := _unsendable(record, 1):
-        path, problem = found
-        return BadLine(number, f"${path}".encode(errors="replace").decode(), problem, REPAIR)
+    if found := unsendable(record):
+        return BadLine(number, *found, REPAIR)
     return None
+
+
+def unsendable(value: Any) -> tuple[str, str] | None:
+    """The first value in it that the wire cannot carry: its JSON path, and the problem."""
+    found = _unsendable(value, 1)
+    return found and (f"${found[0]}".encode(errors="replace").decode(), found[1])
 
 
 def _unsendable(value: Any, depth: int) -> tuple[str, str] | None:

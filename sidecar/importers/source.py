@@ -50,6 +50,11 @@ def source_bytes(stream: BinaryIO) -> int:
     return size
 
 
+def check_regular(path: str) -> None:
+    """Raise SourceRefused where a file of this name cannot be read, or is no regular file."""
+    _regular_file(path).close()
+
+
 def _regular_file(path: str) -> BinaryIO:
     try:
         # Looked at before it is opened: opening alone can have an effect on a device.

@@ -8,7 +8,7 @@ Mode `strict` drops "weak" and "unused for a while", nothing else.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from sidecar.plan.stages import (
     low_watermark,
     spill_stage,
 )
+
+# From an eighth of all ids on, numpy takes them faster than one by one.
+MANY_ROWS_SHARE: Final = 8
 
 
 def plan_cascade(
@@ -126,6 +129,7 @@ def _plan_of(
     spilled = spill.rows[~leaving[spill.rows]]
     rows = np.concatenate([spilled, forget.rows])
     forgotten = leaving[rows]
+    unscored = ~view.scored[rows]
     bytes_freed = _bytes_freed(view, spill, forget)[rows]
     before = _counts_before(view, forgotten_total)
     return Plan(
@@ -138,11 +142,11 @@ def _plan_of(
         action=np.where(forgotten, np.uint8(FORGET), np.uint8(SPILL)),
         reason=np.concatenate([_spill_reasons(view, spilled, kind), forget.reason]),
         from_tier=snapshot.tier[rows],
-        score=_known(view, view.sweep, rows),
-        strength=_known(view, view.parts.strength, rows),
-        value=_known(view, view.parts.value, rows),
-        retention=_known(view, view.parts.retention, rows),
-        recency=_known(view, view.parts.recall_recency, rows),
+        score=_known(view.sweep, rows, unscored),
+        strength=_known(view.parts.strength, rows, unscored),
+        value=_known(view.parts.value, rows, unscored),
+        retention=_known(view.parts.retention, rows, unscored),
+        recency=_known(view.parts.recall_recency, rows, unscored),
         change_counter=snapshot.change_counter[rows],
         bytes_freed=bytes_freed,
         before=before,
@@ -210,9 +214,11 @@ def _stage_plans(spill: SpillStage, forget: ForgetStage, spilled: int) -> tuple[
     )
 
 
-def _known(view: Assessment, column: Float64, rows: Int64) -> Float64:
+def _known(column: Float64, rows: Int64, unscored: Bool) -> Float64:
     """The column at these rows; NaN where unscored, as nothing is known of them."""
-    return np.where(view.scored[rows], column[rows], np.nan)
+    taken = column[rows]
+    taken[unscored] = np.nan
+    return taken
 
 
 def _first_unscored(view: Assessment) -> tuple[str, ...]:
@@ -223,4 +229,7 @@ def _first_unscored(view: Assessment) -> tuple[str, ...]:
 
 def _ids_at(ids: Sequence[str], rows: Int64) -> tuple[str, ...]:
     """The ids of these rows, copied: the plan outlives the snapshot's columns."""
-    return tuple(map(ids.__getitem__, rows.tolist()))
+    if len(rows) * MANY_ROWS_SHARE < len(ids):
+        return tuple(map(ids.__getitem__, rows.tolist()))
+    column = np.array(ids, dtype=np.object_)
+    return tuple(column[rows].tolist())

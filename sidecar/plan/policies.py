@@ -23,7 +23,7 @@ def policy_named(name: str, estimator_version: str) -> Policy:
     if name not in _EXPONENTS:
         names = ", ".join(POLICY_NAMES)
         raise PolicyUnknown(
-            field="policy",
+            field="$.policy",
             bound=f"one of: {names}",
             remedy=f"name one of {names}, or leave it out for {POLICY_DEFAULT}",
         )

@@ -21,7 +21,7 @@ from sidecar.plan.plan import (
     Snapshot,
     UInt8,
 )
-from sidecar.strength import StrengthParts, last_use_of, strength_parts
+from sidecar.strength import StrengthParts, last_use_of, scored_rows, strength_parts
 
 # The classes of a cascade, in the order in which they go.
 OLDER_VERSION: Final = 0
@@ -97,8 +97,7 @@ def assess(
     group = np.where((status != ACTIVE) | expired, np.uint8(SET_ASIDE), np.uint8(BELIEVED))
     group[status == SUPERSEDED] = OLDER_VERSION
     parts = strength_parts(snapshot, now, status)
-    scored = parts.scored & _mark_possible(snapshot.held_until)
-    scored &= _mark_possible(snapshot.expires_at)
+    scored = parts.scored & _marks_possible(snapshot)
     sweep = sweep_score(parts, status, policy)
     sweep[~scored] = np.inf
     return Assessment(
@@ -135,6 +134,14 @@ def status_factor(status: UInt8) -> Float64:
     return np.where(status == ACTIVE, 2.0, 1.0)
 
 
-def _mark_possible(mark: Int64) -> Bool:
-    """A time that may lie in the future, or none: not before the year 2000."""
-    return (mark == 0) | (mark >= TIME_MIN_MS)
+def scored_memories(snapshot: Snapshot, now: int) -> Bool:
+    """The rows of which every value is possible that a plan reads, at `now` (ms)."""
+    return scored_rows(snapshot, now) & _marks_possible(snapshot)
+
+
+def _marks_possible(snapshot: Snapshot) -> Bool:
+    """The times that may lie in the future: none, or not before the year 2000."""
+    possible = np.ones(len(snapshot), dtype=np.bool_)
+    for mark in (snapshot.held_until, snapshot.expires_at):
+        possible &= (mark == 0) | (mark >= TIME_MIN_MS)
+    return possible

@@ -4,8 +4,9 @@ from collections import Counter
 from typing import Final
 
 from sidecar.model import HOT
+from sidecar.store import search_upkeep
 from sidecar.store.payload import Payload
-from sidecar.store.rows import Row, bytes_in_tier
+from sidecar.store.rows import Row, hot_bytes
 from sidecar.store.search_text import index_text
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
@@ -27,9 +28,7 @@ def insert(tx: Transaction, rid: int, payload: Payload) -> None:
     if payload.embedding is not None:
         connection.execute("INSERT INTO vectors VALUES (?, ?)", (rid, payload.embedding))
         model, embedding = payload.embedding_model, payload.embedding
-        tx.after_commit.append(
-            lambda columns: columns.vectors and columns.vectors.put(rid, model, embedding)
-        )
+        tx.after_commit.append(lambda columns: columns.vector_put(rid, model, embedding))
     connection.execute(
         "INSERT INTO search (rowid, text) VALUES (?, ?)", (rid, index_text(payload.content))
     )
@@ -39,9 +38,8 @@ def delete(tx: Transaction, rids: list[int]) -> None:
     """Take memories out of the hot tables. Their payloads must lie elsewhere by now."""
     for statement in _DELETES:
         tx.connection.executemany(statement, [(rid,) for rid in rids])
-    tx.after_commit.append(
-        lambda columns: columns.vectors and [columns.vectors.remove(rid) for rid in rids]
-    )
+    search_upkeep.note_deleted(tx.connection, len(rids))
+    tx.after_commit.append(lambda columns: columns.vectors_removed(rids))
 
 
 def place_hot(tx: Transaction, row: Row, payload: Payload) -> None:
@@ -55,7 +53,7 @@ def place_hot(tx: Transaction, row: Row, payload: Payload) -> None:
     leave_segments(tx.connection, Counter({row.segment: 1}))
     row.tier = HOT
     row.segment = row.frame = row.line = None
-    row.bytes = bytes_in_tier(HOT, row.text_bytes, row.embedding_dimensions)
+    measure(row, payload)
 
 
 def leave_segments(connection: Connection, left: Counter[str]) -> None:
@@ -70,6 +68,9 @@ def leave_segments(connection: Connection, left: Counter[str]) -> None:
         connection.execute("DELETE FROM segments WHERE name = ? AND live <= 0", (name,))
 
 
-def text_bytes(payload: Payload) -> int:
-    """The size of the text parts, in bytes of UTF-8."""
-    return sum(len(part.encode()) for part in (payload.content, payload.metadata, payload.extra))
+def measure(row: Row, payload: Payload) -> None:
+    """Note the size of a payload's text, and what it takes in the hot tables, in bytes."""
+    parts = (payload.content, payload.metadata, payload.extra)
+    row.text_bytes = sum(len(part.encode()) for part in parts)
+    indexed = len(index_text(payload.content).encode())
+    row.bytes = hot_bytes(row.text_bytes, indexed, row.embedding_dimensions)

@@ -35,14 +35,14 @@ def link_predecessors(tx: Transaction, row: Row) -> None:
         tx.after_commit.append(lambda columns, older=older: columns.linked(older, row.rid))
 
 
-def refuse_loop(connection: Connection, memory_id: str, successor: str, path: str) -> None:
+def refuse_loop(connection: Connection, memory_id: str, successor: str, field: str) -> None:
     """Raise SupersessionConflict where following `successor` would come back to the memory."""
     seen: set[str] = set()
     following: str | None = successor
     while following is not None and following not in seen:
         if following == memory_id:
             raise SupersessionConflict(
-                field=f"{path}.supersededBy",
+                field=field,
                 bound="a chain that ends in a memory which nothing supersedes",
                 remedy="name the newer memory as the successor of the older one",
             )

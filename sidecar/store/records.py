@@ -6,21 +6,24 @@ change together, and the RAM columns follow after COMMIT.
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ulid import ULID
 
 from sidecar.errors import InvalidParams, MemoryExists, MemoryNotFound, RevisionConflict
 from sidecar.estimate import Estimator
-from sidecar.model import ACTIVE, FORGOTTEN, HOT, SEMANTIC, SUPERSEDED
+from sidecar.limits import INTEGER_MAX
+from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SEMANTIC, SUPERSEDED
+from sidecar.reasons import InvalidationReason
 from sidecar.store import events, hot_payloads, links, rows
-from sidecar.store.media import media_size
+from sidecar.store.media import measure_media
 from sidecar.store.payload import Payload, content_hash
-from sidecar.store.rows import BELIEF, Row
+from sidecar.store.rows import Row
 from sidecar.store.segment_files import SegmentFiles
 from sidecar.store.sqlite.source import read_payload
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
+from sidecar.store.written import finish
 from sidecar.validation import CheckedMemory
 
 IfExists = Literal["error", "replace", "skip"]
@@ -36,6 +39,14 @@ _RESET_BY_REPLACE: dict[str, Any] = {
     "embedding_model": None,
     "embedding_dimensions": None,
 }
+_LAST_DIMENSIONS: Final = (
+    "SELECT embedding_dimensions FROM memories WHERE embedding_model IS ?"
+    " AND embedding_dimensions IS NOT NULL ORDER BY rid DESC LIMIT 1"
+)
+
+
+# How far a status is from belief.
+_DISBELIEF: Final = {ACTIVE: 0, ARCHIVED: 1, SUPERSEDED: 2, INVALIDATED: 3}
 
 
 @dataclass(slots=True)
@@ -67,7 +78,7 @@ class Records:
         whole.extra = memory.extra or "{}"
         whole.embedding = memory.embedding or b""
         _require_content(whole, path)
-        return self.change(tx, existing, whole, now, path), "replaced"
+        return self.change(tx, existing, whole, now, path, believed=True), "replaced"
 
     def update(
         self, tx: Transaction, memory_id: str, patch: CheckedMemory, revision: int | None, now: int
@@ -82,39 +93,68 @@ class Records:
             )
         return self.change(tx, row, patch, now, "$.patch")
 
-    def change(self, tx: Transaction, row: Row, patch: CheckedMemory, now: int, path: str) -> Row:
-        """Apply a patch to a row in any tier; a change of its payload thaws it first."""
+    def change(
+        self,
+        tx: Transaction,
+        row: Row,
+        patch: CheckedMemory,
+        now: int,
+        path: str,
+        *,
+        believed: bool = False,
+    ) -> Row:
+        """Apply a patch to a row in any tier; a change of its payload thaws it first.
+
+        `believed`: the patch is a whole new record, which is believed whatever the old one was.
+        """
         before = rows.scalars(row)
+        if believed and row.status != ACTIVE and patch.scalars.get("superseded_by") is None:
+            row.status, row.status_reason, row.status_at = ACTIVE, None, now
         tier_before = row.tier
         scalars = dict(patch.scalars)
         self._set_importance(row, scalars)
-        self._set_successor(tx, row, scalars, now, path)
+        self._set_successor(tx, row, scalars, now, f"{path}.supersededBy")
         for name in ("created_at", "updated_at"):
             if scalars.get(name, 0) is None:
                 del scalars[name]
         for name, value in scalars.items():
             setattr(row, name, value)
         self._change_payload(tx, row, patch, before, path)
-        if rows.scalars(row) == before:
-            return row
-        if "updated_at" not in scalars:
-            row.updated_at = now
-        if tier_before == FORGOTTEN and row.tier == HOT:
-            row.forgotten_at = None
-            row.restored_at = now
-        self._measure_media(tx, row)
+        if rows.scalars(row) != before:
+            if "updated_at" not in scalars:
+                row.updated_at = now
+            if tier_before == FORGOTTEN and row.tier == HOT:
+                row.forgotten_at = None
+                row.restored_at = now
+            measure_media(tx, self.directory, row.media_ref)
+            finish(tx, before, row, "memory.updated", now)
         self._supersede_named(tx, row, patch, now, path)
-        return self._finish(tx, before, row, "memory.updated", now, tier_before)
+        return row
 
     def supersede(self, tx: Transaction, memory_id: str, by: str, now: int) -> Row:
         """Set the successor of a live memory. Raises MemoryNotFound, SupersessionConflict."""
         row = live_row(tx.connection, memory_id)
         live_row(tx.connection, by, "$.by")
-        before = rows.scalars(row)
-        self._set_successor(tx, row, {"superseded_by": by}, now, "$")
-        if rows.scalars(row) == before:
+        return self._link(tx, row, by, now, "$.by")
+
+    def invalidate(
+        self, tx: Transaction, memory_id: str, reason: InvalidationReason, now: int
+    ) -> Row:
+        """Stop believing a memory, in any tier: the one way to do so. Raises MemoryNotFound.
+
+        It only ever takes belief away: what is held wrong stays so, and what is superseded is
+        not set aside instead, from where a restore could bring it back.
+        """
+        row = rows.by_id(tx.connection, memory_id)
+        if row is None:
+            raise MemoryNotFound(field="$.id", remedy="list the ids with memory.list")
+        if (row.status, row.status_reason) == (reason.status, reason.value):
             return row
-        return self._finish(tx, before, row, "memory.superseded", now, row.tier)
+        if _DISBELIEF[reason.status] < _DISBELIEF[row.status]:
+            return row
+        before = rows.scalars(row)
+        row.status, row.status_reason, row.status_at = reason.status, reason.value, now
+        return finish(tx, before, row, "memory.invalidated", now)
 
     def set_flag(
         self, tx: Transaction, memory_id: str, name: str, value: int | None, now: int
@@ -127,14 +167,14 @@ class Records:
         setattr(row, name, value)
         if rows.scalars(row) == before:
             return row
-        return self._finish(tx, before, row, "memory.updated", now, row.tier)
+        return finish(tx, before, row, "memory.updated", now)
 
     def touch(self, tx: Transaction, rid: int, count: int, at: int, now: int) -> bool:
         """Count recalls of a live memory. False where it is gone or forgotten."""
         row = rows.by_rid(tx.connection, rid)
         if row is None or row.tier == FORGOTTEN:
             return False
-        row.recall_count += count
+        row.recall_count = min(row.recall_count + count, INTEGER_MAX)
         row.last_recalled_at = max(at, row.last_recalled_at or 0)
         row.change_counter += 1
         tx.connection.execute(
@@ -154,7 +194,7 @@ class Records:
     ) -> Row:
         content = _require_content(memory, path)
         scalars = dict(memory.scalars)
-        created_at = scalars.get("created_at") or now
+        created_at = now if scalars.get("created_at") is None else scalars["created_at"]
         payload = Payload(
             memory_id,
             content,
@@ -165,20 +205,17 @@ class Records:
             memory.embedding or None,
         )
         row = self._new_row(payload, created_at, now)
-        self._set_successor(tx, row, scalars, now, path)
+        self._set_successor(tx, row, scalars, now, f"{path}.supersededBy")
         for name, value in scalars.items():
             if name not in ("created_at", "updated_at") or value is not None:
                 setattr(row, name, value)
-        self._check_dimensions(row, path)
-        row.text_bytes = hot_payloads.text_bytes(payload)
-        row.bytes = rows.bytes_in_tier(HOT, row.text_bytes, row.embedding_dimensions)
+        self.check_dimensions(tx, row, path)
+        hot_payloads.measure(row, payload)
         row.content_hash = content_hash(payload)
         rows.insert(tx.connection, row)
         hot_payloads.insert(tx, row.rid, payload)
-        self._measure_media(tx, row)
-        events.append(
-            tx.connection, now, "memory.created", row.id, events.changes(None, rows.scalars(row))
-        )
+        measure_media(tx, self.directory, row.media_ref)
+        events.append(tx.connection, now, events.CREATED, row.id, events.birth(rows.scalars(row)))
         successor = links.successor_rid(tx.connection, row)
         tx.after_commit.append(lambda columns: columns.put(row, successor))
         links.link_predecessors(tx, row)
@@ -232,33 +269,43 @@ class Records:
             row.fade_factor = 1.0
 
     def _set_successor(
-        self, tx: Transaction, row: Row, scalars: dict[str, Any], now: int, path: str
+        self, tx: Transaction, row: Row, scalars: dict[str, Any], now: int, field: str
     ) -> None:
         if "superseded_by" not in scalars:
             return
         successor: str | None = scalars.pop("superseded_by")
-        if successor == row.superseded_by:
+        unlinked = successor is None and row.status == SUPERSEDED
+        if successor == row.superseded_by and not unlinked:
             return
         if successor is not None:
-            links.refuse_loop(tx.connection, row.id, successor, path)
+            links.refuse_loop(tx.connection, row.id, successor, field)
         row.superseded_by = successor
         if successor is not None and row.status == ACTIVE:
             row.status, row.status_reason, row.status_at = SUPERSEDED, "superseded", now
-        elif successor is None and row.status == SUPERSEDED:
+        elif unlinked:
             row.status, row.status_reason, row.status_at = ACTIVE, None, now
+
+    def _link(self, tx: Transaction, row: Row, successor: str, now: int, field: str) -> Row:
+        before = rows.scalars(row)
+        self._set_successor(tx, row, {"superseded_by": successor}, now, field)
+        if rows.scalars(row) == before:
+            return row
+        return finish(tx, before, row, "memory.superseded", now)
 
     def _supersede_named(
         self, tx: Transaction, row: Row, memory: CheckedMemory, now: int, path: str
     ) -> None:
-        for older in memory.supersedes:
-            if rows.by_id(tx.connection, older) is None:
+        """Older versions may be forgotten: a host need not know what was, and must not fail."""
+        for memory_id in memory.supersedes:
+            older = rows.by_id(tx.connection, memory_id)
+            if older is None:
                 raise InvalidParams(
                     f"{path}.supersedes names an id that does not exist",
                     field=f"{path}.supersedes",
                     bound="ids of memories that exist",
                     remedy="put the older memory first, or leave it out",
                 )
-            self.supersede(tx, older, row.id, now)
+            self._link(tx, older, row.id, now, f"{path}.supersedes")
 
     def _change_payload(
         self, tx: Transaction, row: Row, patch: CheckedMemory, before: dict[str, Any], path: str
@@ -285,61 +332,35 @@ class Records:
         if new == old and not thaw:
             row.embedding_dimensions = before["embedding_dimensions"]
             return
-        self._check_dimensions(row, path)
+        self.check_dimensions(tx, row, path)
         if new.content != old.content:
             row.estimate = self.estimator.estimate(new.content)
             row.estimator = self.estimator.version
-        row.text_bytes = hot_payloads.text_bytes(new)
         row.content_hash = content_hash(new)
         if row.tier == HOT:
             hot_payloads.delete(tx, [row.rid])
             hot_payloads.insert(tx, row.rid, new)
-            row.bytes = rows.bytes_in_tier(HOT, row.text_bytes, row.embedding_dimensions)
+            hot_payloads.measure(row, new)
         else:
             hot_payloads.place_hot(tx, row, new)
 
-    def _check_dimensions(self, row: Row, path: str) -> None:
-        if row.embedding_dimensions is None:
+    def check_dimensions(self, tx: Transaction, row: Row, path: str) -> None:
+        """The first embedding of a model that is stored decides their size, for good."""
+        model, size = row.embedding_model, row.embedding_dimensions
+        if size is None:
             return
-        known = self.dimensions.setdefault(row.embedding_model, row.embedding_dimensions)
-        if known != row.embedding_dimensions:
+        known = self.dimensions.get(model)
+        if known is None:  # perhaps the first one is in this very transaction
+            found = tx.connection.execute(_LAST_DIMENSIONS, (model,)).fetchall()
+            known = found[0][0] if found else size
+            tx.after_commit.append(lambda _columns: self.dimensions.setdefault(model, size))
+        if known != size:
             raise InvalidParams(
-                f"{path}.embedding has {row.embedding_dimensions} numbers, not {known}",
+                f"{path}.embedding has {size} numbers, not {known}",
                 field=f"{path}.embedding",
                 bound=f"{known} numbers for this embeddingModel in this namespace",
                 remedy="name another embeddingModel for embeddings of another size",
             )
-
-    def _measure_media(self, tx: Transaction, row: Row) -> None:
-        if row.media_ref is None:
-            return
-        ref = row.media_ref
-        size = media_size(self.directory / "media", ref)
-        tx.connection.execute("INSERT OR REPLACE INTO media VALUES (?, ?)", (ref, size))
-        tx.after_commit.append(lambda columns: columns.media_size(ref, size))
-
-    def _finish(
-        self,
-        tx: Transaction,
-        before: dict[str, Any],
-        row: Row,
-        kind: str,
-        now: int,
-        tier_before: int,
-    ) -> Row:
-        after = rows.scalars(row)
-        if any(after[name] != before[name] for name in BELIEF):
-            row.revision += 1
-        row.change_counter += 1
-        rows.update(tx.connection, row)
-        changed = events.changes(before, rows.scalars(row))
-        events.append(tx.connection, now, kind, row.id, changed)
-        successor = links.successor_rid(tx.connection, row)
-        if tier_before == FORGOTTEN and row.tier != FORGOTTEN:
-            tx.after_commit.append(lambda columns: columns.returned(row, successor))
-        elif row.tier != FORGOTTEN:
-            tx.after_commit.append(lambda columns: columns.put(row, successor))
-        return row
 
 
 def live_row(connection: Connection, memory_id: str, field: str = "$.id") -> Row:

@@ -4,18 +4,22 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.limits import MILLISECONDS_PER_DAY
-from sidecar.model import HOT
+from sidecar.limits import MILLISECONDS_PER_DAY, TIME_MIN_MS
 from sidecar.store.sqlite.typed import Connection
 
-ROW_BYTES: Final = 460  # scalars, its share of the indexes, and of the event that made it
-TEXT_INDEX_SHARE: Final = 0.6  # the text index, per byte of text
-COLD_TEXT_SHARE: Final = 0.5  # what zstd leaves of a line of text, before it is known
+# What a memory takes beside its text and its vector, measured on stores of ordinary facts: the
+# row and its share of the indexes. A cold one is found by its run and its segment too.
+HOT_ROW_BYTES: Final = 240
+COLD_ROW_BYTES: Final = 380
+TEXT_INDEX_SHARE: Final = 0.6  # the text index, per byte of what is indexed
+# What zstd leaves of a line, before it is known: of its scalars, and per byte of text.
+COLD_LINE_BYTES: Final = 60
+COLD_TEXT_SHARE: Final = 0.4
 FLOAT32_BYTES: Final = 4
 VECTOR_PAGE_SHARE: Final = 1.05  # vectors do not fill database pages to the end
 
 
-class Row(msgspec.Struct, kw_only=True):
+class Row(msgspec.Struct):
     """Every column of one memory. Codes are positions in the tuples of model.py."""
 
     rid: int
@@ -68,8 +72,8 @@ class Row(msgspec.Struct, kw_only=True):
         return self.estimate if self.importance is None else self.importance
 
     def expired(self, now: int) -> bool:
-        """Whether the memory's time is over. Computed, never stored."""
-        return self.expires_at is not None and self.expires_at <= now
+        """Whether the memory's time is over. Computed, never stored; never by an impossible one."""
+        return self.expires_at is not None and TIME_MIN_MS <= self.expires_at <= now
 
     def in_grace(self, now: int, grace_days: float) -> bool:
         """Whether the memory was restored less than the grace ago."""
@@ -124,7 +128,7 @@ BELIEF: Final = frozenset(
 
 def from_values(values: tuple[Any, ...]) -> Row:
     """A row from the values of `SELECT` in column order."""
-    return Row(**dict(zip(COLUMNS, values, strict=True)))
+    return Row(*values)
 
 
 def by_id(connection: Connection, memory_id: str) -> Row | None:
@@ -162,10 +166,14 @@ def scalars(row: Row) -> dict[str, Any]:
     return values
 
 
-def bytes_in_tier(tier: int, text_bytes: int, dimensions: int | None) -> int:
-    """What a memory is expected to take on disk in a tier: row, text, index share, vector."""
+def hot_bytes(text_bytes: int, indexed_bytes: int, dimensions: int | None) -> int:
+    """What a hot memory takes on disk: row, text, its share of the text index, vector."""
     vector = FLOAT32_BYTES * (dimensions or 0)
-    if tier == HOT:
-        text = text_bytes + round(text_bytes * TEXT_INDEX_SHARE)
-        return ROW_BYTES + text + round(vector * VECTOR_PAGE_SHARE)
-    return ROW_BYTES + round(text_bytes * COLD_TEXT_SHARE) + vector
+    index = round(indexed_bytes * TEXT_INDEX_SHARE)
+    return HOT_ROW_BYTES + text_bytes + index + round(vector * VECTOR_PAGE_SHARE)
+
+
+def cold_bytes(text_bytes: int, dimensions: int | None) -> int:
+    """What a memory is expected to take on disk once it is cold: row, line, vector."""
+    line = COLD_LINE_BYTES + round(text_bytes * COLD_TEXT_SHARE)
+    return COLD_ROW_BYTES + line + FLOAT32_BYTES * (dimensions or 0)

@@ -199,6 +199,10 @@ class TermCounter:
         counts = self.count(content) or [0]
         return sum(count > 0 for count in counts) / len(counts)
 
+    def length(self, content: str) -> int:
+        """How many words the table would index of a content."""
+        return len(self._tokens(index_text(content)))
+
     def _tokens(self, text: str) -> list[str]:
         tokens = self._tokenizer(
             text.encode(),

@@ -71,8 +71,8 @@ class Store:
         for folder in FOLDERS:
             (directory / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         if created:  # else a power loss could take a whole new namespace, acknowledged or not
-            fsync_directory(directory)
-            fsync_directory(directory.parent)
+            for place in (directory, directory.parent, directory.parent.parent):
+                fsync_directory(place)
         self._held = ExitStack()
         self._held.callback(os.close, lock_directory(directory))
         self.files = SegmentFiles(directory)
@@ -243,6 +243,7 @@ class Store:
         """Finish queued writes, checkpoint, close. The directory can then be copied."""
         try:
             if self.writer.latched is None:
+                self.remove_unneeded_segments()
                 checkpoint(self.writer, truncate=True)
         finally:
             self._held.close()
@@ -268,8 +269,12 @@ def lock_directory(directory: Path) -> int:
 
 
 def unknown_segments(connection: Connection, files: SegmentFiles) -> list[tuple[int, str]]:
-    """(tier, name) of each sealed segment on disk that the database does not know."""
-    known = {name for (name,) in connection.execute("SELECT name FROM segments")}
+    """(tier, name) of each sealed segment on disk that the database does not know.
+
+    A file whose removal was committed is known: it only waits to be removed.
+    """
+    query = "SELECT name FROM segments UNION SELECT name FROM unlink_intents"
+    known = {name for (name,) in connection.execute(query)}
     return [
         (tier, entry.name)
         for tier in (COLD, FORGOTTEN)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.client import Client, RpcFailure, Unreachable
-from sidecar.importers import jsonl, mcp_memory
+from sidecar.importers import forgetd, jsonl, mcp_memory
 from sidecar.importers.items import BadLine, Notice, Record
+from sidecar.importers.whole import whole_memory
 from sidecar.validation import check_id
 
 texts = st.text(max_size=8)
@@ -22,17 +23,24 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names | texts, inner, max_size=3),
     max_leaves=6,
 )
+exports = st.dictionaries(names, values, max_size=3).map(
+    lambda fields: whole_memory(id="a", content="b", created_at=1) | fields
+)
 kinds = st.sampled_from(["entity", "relation", "tag"])
 objects = st.dictionaries(names, values, max_size=6)
 typed = st.builds(lambda kind, record: {**record, "type": kind}, kinds, objects)
-lines = st.binary(max_size=40) | (typed | objects | values).map(
+lines = st.binary(max_size=40) | (typed | objects | exports | values).map(
     lambda value: json.dumps(value).encode()
 )
 files = st.lists(lines, max_size=6).map(b"\n".join)
 
 
 @pytest.mark.gate("IMP-06")
-@pytest.mark.parametrize("read", [jsonl.read, mcp_memory.read], ids=["jsonl", "mcp-memory"])
+@pytest.mark.parametrize(
+    "read",
+    [jsonl.read, mcp_memory.read, forgetd.read],
+    ids=["jsonl", "mcp-memory", "forgetd"],
+)
 @given(content=files)
 def test_any_file_is_read_to_its_end(read: Any, content: bytes) -> None:
     items = list(read(io.BytesIO(content)))
@@ -40,7 +48,7 @@ def test_any_file_is_read_to_its_end(read: Any, content: bytes) -> None:
     identities = [item.memory["id"] for item in items if isinstance(item, Record)]
     assert len(set(identities)) == len(identities)
     for item in items:
-        assert 1 <= item.line <= content.count(b"\n") + 1
+        assert item.where or 1 <= item.line <= content.count(b"\n") + 1
         if isinstance(item, BadLine):
             assert item.message
             assert item.remedy

@@ -230,7 +230,7 @@ def test_an_unknown_policy_is_refused_with_the_names_there_are(name: str) -> Non
     with pytest.raises(PolicyUnknown) as caught:
         policy_named(name, "neutral-1")
     data = caught.value.data
-    assert data["field"] == "policy"
+    assert data["field"] == "$.policy"
     assert all(known in data["bound"] and known in data["remedy"] for known in POLICY_NAMES)
 
 

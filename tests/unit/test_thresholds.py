@@ -34,6 +34,7 @@ def test_the_defaults_are_those_that_are_promised() -> None:
         "brakeShare": 0.2,
         "loweringDelayMinutes": 60.0,
         "forgottenWarnGB": 1.0,
+        "eventRetentionDays": 90.0,
     }
     assert settings({}) == CascadeSettings()
 
@@ -57,6 +58,7 @@ def test_names_of_the_wire_and_of_python_correspond() -> None:
         ("minIdleDays", [0, 0.5, 36_500], [-1, float("inf"), float("nan"), {}]),
         ("brakeShare", [1, 0.2], [0, 2]),
         ("loweringDelayMinutes", [0, 525_600], [-1, 525_601]),
+        ("eventRetentionDays", [0, 0.5, 36_500], [-1, 36_501, True, "90"]),
     ],
 )
 def test_bounds_hold_and_are_told(name: str, good: list[Any], bad: list[Any]) -> None:

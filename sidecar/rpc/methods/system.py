@@ -2,16 +2,17 @@
 
 import os
 import time
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from sidecar import PROTOCOL_VERSION, __version__, limits
 from sidecar.errors import ClockNotInjectable, MemoryFault, ServerError
+from sidecar.limits import CLOCK_MAX_MS, TIME_MIN_MS
 from sidecar.reports import NamespaceStatus
 from sidecar.rpc.context import Context
 from sidecar.rpc.method import Methods, NoParams
-from sidecar.rpc.params import Params, Time
+from sidecar.rpc.params import Params
 
 methods: Final = Methods()
 
@@ -25,7 +26,7 @@ class StatusParams(Params, kw_only=True):
 class ClockParams(Params, kw_only=True):
     """The time to hold the clock at."""
 
-    now: Time | None = None
+    now: Annotated[int, Meta(ge=TIME_MIN_MS, le=CLOCK_MAX_MS)] | None = None
 
 
 class Unavailable(Struct, rename="camel", kw_only=True):

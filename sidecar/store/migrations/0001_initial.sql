@@ -70,6 +70,9 @@ CREATE TABLE vectors (
 CREATE VIRTUAL TABLE search USING fts5 (
   text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 );
+-- A delete never rewrites the index inside its commit, for which every write would wait; runs
+-- that delete many do it in small steps afterwards.
+INSERT INTO search (search, rank) VALUES ('deletemerge', 0);
 
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,

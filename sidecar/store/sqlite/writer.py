@@ -222,7 +222,7 @@ class Writer:
                 for job in done:
                     for change in job.after_commit:
                         change(self.columns)
-                self.columns.commits = commits
+                self.columns.progress.reach(commits)
         except Exception as error:
             _tell(error)
             self._reload()
