@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.gates", "pytester"]
+pytest_plugins = ["tests.gates", "tests.contract_judge", "pytester"]
 
 SEED_VARIABLE = "FORGETD_TEST_SEED"
 SEED = int(os.environ.get(SEED_VARIABLE) or random.SystemRandom().randrange(2**32))

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from sidecar.absent import no_sweep, no_thresholds
 from sidecar.clock import Clock
 from sidecar.config import Config
 from sidecar.errors import (
@@ -103,7 +104,9 @@ class FakeNamespace:
             return self.result_of["sweep"]
         self.sweep_started.set()
         await self.closing.wait()
-        return {"stopped": "between transactions"}
+        report = no_sweep(self.name, now=self._clock.now_ms())
+        report.space_note = "stopped between transactions"
+        return report
 
     async def set_thresholds(self, values: Mapping[str, Value | None]) -> ThresholdsReport:
         self.calls.append(("set_thresholds", dict(values)))
@@ -140,9 +143,7 @@ class FakeNamespace:
         )
 
     def _thresholds(self) -> ThresholdsReport:
-        return ThresholdsReport(
-            namespace=self.name, thresholds={}, crossed=[], paused=[], stage_two_not_before=None
-        )
+        return no_thresholds(self.name)
 
 
 class FakeRegistry:

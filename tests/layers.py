@@ -5,8 +5,8 @@ may import its own layer and those listed for it, nothing else of ours.
 """
 
 BASE = {
-    "clock", "config_text", "errors", "estimate", "limits", "locations", "model", "reports",
-    "suggest",
+    "clock", "config_text", "errors", "estimate", "limits", "locations", "model", "reasons",
+    "reports", "suggest",
 }  # fmt: skip
 VALUES = {"base", "strength", "plan", "settings"}
 
@@ -15,7 +15,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "base": (BASE, set()),
     "strength": ({"strength"}, {"base"}),
     "plan": ({"plan"}, {"base", "strength"}),
-    "settings": ({"thresholds", "validation"}, {"base", "plan"}),
+    "settings": ({"exchange", "thresholds", "validation"}, {"base", "plan"}),
     "config": ({"config"}, {"base", "settings"}),
     "store": ({"store"}, VALUES),
     "apply": ({"apply"}, VALUES | {"store"}),
@@ -23,7 +23,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "rpc": ({"rpc"}, {"base", "plan", "settings", "config", "namespace"}),
     "daemon": ({"daemon"}, {"base", "settings", "config", "namespace", "rpc"}),
     "importers": ({"importers"}, {"base", "settings"}),
-    "client": ({"client"}, {"base"}),
+    "client": ({"client", "event_client"}, {"base"}),
     "cli": ({"cli"}, {"base", "settings", "config", "client", "importers"}),
 }
 
@@ -45,7 +45,7 @@ LIBRARY_LAYERS: dict[str, set[str]] = {
     "jsonrpcserver": {"rpc"},
     "numpy": {"plan", "strength", "store", "apply", "namespace"},
     "rich": {"cli"},
-    "sqlite3": set(),
+    "sqlite3": {"importers"},
     "structlog": {"namespace", "rpc", "daemon"},
     "watchfiles": {"daemon"},
     "zstandard": {"store"},

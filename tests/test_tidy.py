@@ -42,16 +42,18 @@ REGISTRY_HOSTS = re.compile(
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 
 LIMIT_UNITS = {
-    "BYTES", "CALLS", "CONNECTIONS", "COUNT", "DAYS", "DECISIONS", "DEPTH", "DIMENSIONS", "IDS",
-    "INTEGER", "JOBS", "LIMIT", "MEMORIES", "MILLISECONDS", "MINUTES", "MOVES", "MS", "NAMED",
-    "NAMESPACES", "PLANS", "RUN", "RUNS", "SECONDS", "SEGMENTS", "SHARE", "THAWS",
-    "TOP", "TOUCHED", "TOUCHES",
+    "BYTES", "CALLS", "CONNECTIONS", "COUNT", "DAYS", "DECISIONS", "DEPTH", "DIMENSIONS",
+    "EVENTS", "IDS", "INTEGER", "JOBS", "LIMIT", "MEMORIES", "MILLISECONDS", "MINUTES", "MOVES", "MS", "NAMED",
+    "NAMESPACES", "PLANS", "READS", "RUN", "RUNS", "SECONDS", "SEGMENTS", "SHARE", "STREAMS",
+    "THAWS", "TOP", "TOUCHED", "TOUCHES",
 }  # fmt: skip
 
 # Every file of the daemon that may take a file away or put another in its place, and why.
 REMOVERS: dict[str, str] = {
+    "sidecar/cli/new_file.py": "an export: its temporary name, and the file that --force names",
     "sidecar/daemon/socket.py": "the socket file: ours, or one behind which nobody listens",
     "sidecar/store/encode.py": "temporary segments of a run that failed",
+    "sidecar/store/cold_tables.py": "the index of cold memories: a cache, built anew from rows",
     "sidecar/store/doctor.py": "the commit counter, when an operator accepts a loss",
     "sidecar/store/segment_writer.py": "a temporary segment that was not finished",
     "sidecar/store/segments.py": "temporary names: after the link, and left by a dead process",

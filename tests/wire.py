@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import tempfile
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +17,11 @@ from sidecar.rpc.calls import Calls
 from sidecar.rpc.context import Context
 from sidecar.rpc.dispatch import Dispatcher
 from sidecar.rpc.envelope import Envelope
+from sidecar.rpc.event_stream import EventStreams
 from sidecar.rpc.http import HttpServer
 from sidecar.rpc.method import Method
 from sidecar.rpc.methods import METHODS
+from tests.contract_judge import WATCH
 from tests.fake_registry import FakeRegistry
 
 ANSWER_SECONDS_MAX = 20.0
@@ -49,6 +52,7 @@ class Peer:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
+        self._posted: deque[bytes] = deque()
 
     @classmethod
     async def connect(cls, path: Path) -> "Peer":
@@ -59,6 +63,7 @@ class Peer:
 
     def post(self, body: bytes, **headers: str) -> None:
         """Send a request with this body and do not wait."""
+        self._posted.append(body)
         named = {"Content-Type": "application/json", **_dashed(headers)}
         lines = [f"{name}: {value}" for name, value in named.items()]
         lines.append(f"Content-Length: {len(body)}")
@@ -76,6 +81,8 @@ class Peer:
             first, *lines = head.split("\r\n")[:-2]
             headers = {n.lower(): v for n, v in (line.split(": ", 1) for line in lines)}
             body = await self.reader.readexactly(int(headers.get("content-length", "0")))
+        if self._posted:
+            WATCH.see(self._posted.popleft(), body)
         return Answer(int(first.split()[1]), headers, body)
 
     async def call(self, method: str, params: Any = None) -> Any:
@@ -159,7 +166,7 @@ async def served(methods: Mapping[str, Method] = METHODS) -> AsyncIterator[Serve
     calls = Calls(Context(registry, registry.clock, lambda: None))
     ready = asyncio.Event()
     ready.set()
-    http = HttpServer(Envelope(Dispatcher(methods, calls)), ready)
+    http = HttpServer(Envelope(Dispatcher(methods, calls)), EventStreams(registry), ready)
     with short_directory() as folder:
         bound = bind(folder / "d.sock")
         await http.start(bound.socket)

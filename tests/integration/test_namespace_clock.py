@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import clock
-from sidecar.limits import FUTURE_TOLERANCE_MS
+from sidecar.limits import CLOCK_BACK_TOLERANCE_MS
 from sidecar.namespace import Namespace
 from sidecar.store import events
 from tests.namespaces import (
@@ -35,7 +35,8 @@ async def reasons(namespace: Namespace) -> list[str]:
 
 @pytest.mark.gate("AUTO-20")
 @pytest.mark.parametrize(
-    ("ahead", "paused"), [(DAY // 2, []), (FUTURE_TOLERANCE_MS + DAY, ["clock"])]
+    ("ahead", "paused"),
+    [(CLOCK_BACK_TOLERANCE_MS // 2, []), (2 * CLOCK_BACK_TOLERANCE_MS, ["clock"])],
 )
 async def test_a_start_before_the_last_event_pauses_automatic_runs(
     world: World, ahead: int, paused: list[str]

@@ -1,6 +1,10 @@
 import { setMaxListeners } from "node:events"
 import { checkJson } from "./encode.js"
 import { ClosedError, TimeoutError } from "./errors.js"
+import { followEvents } from "./event-stream.js"
+import type { EventItem } from "./events.js"
+import type { EventsOptions } from "./options.js"
+import { abortable, pause } from "./pause.js"
 import { parseReply } from "./reply.js"
 import { repeatable, resolveRetry, type RetryOptions, type RetryPolicy } from "./retry.js"
 import { Transport } from "./transport.js"
@@ -55,6 +59,7 @@ export type Params = Readonly<Record<string, unknown>>
  * while no call is under way.
  */
 export class RpcClient {
+  readonly #socketPath: string
   readonly #transport: Transport
   readonly #timeoutMs: number | undefined
   readonly #retry: RetryPolicy
@@ -63,6 +68,7 @@ export class RpcClient {
   #lastId = 0
 
   constructor(socketPath: string, options: ClientOptions = {}) {
+    this.#socketPath = socketPath
     this.#timeoutMs = checkMilliseconds(options.timeoutMs)
     this.#retry = resolveRetry(options.retry)
     this.#transport = new Transport(socketPath, options.maxReplyBytes ?? REPLY_BYTES_MAX_DEFAULT)
@@ -99,7 +105,28 @@ export class RpcClient {
     })
   }
 
-  /** Calls under way reject with ClosedError, so do later ones. May be called again. */
+  /**
+   * The events of a namespace, as `Events` says. What `before` does comes first; its failure is
+   * the stream's. RangeError for a `since` that is no event's number.
+   */
+  follow(
+    namespace: string,
+    options: EventsOptions = {},
+    before?: () => Promise<unknown>,
+  ): AsyncGenerator<EventItem, void, undefined> {
+    checkSince(options.since)
+    const controller = new AbortController()
+    const events = this.#follow(namespace, options, before, controller)
+    const leave = events.return.bind(events)
+    // A return waits for the next() under way, which may be long in coming.
+    events.return = (value) => {
+      controller.abort()
+      return leave(value)
+    }
+    return events
+  }
+
+  /** Calls under way reject with ClosedError, so do later ones; streams end. May be repeated. */
   close(): void {
     this.#closed = true
     for (const controller of this.#underWay) controller.abort(new ClosedError())
@@ -130,6 +157,38 @@ export class RpcClient {
       this.#underWay.delete(controller)
       callerSignal?.removeEventListener("abort", forward)
       clearTimeout(timer)
+    }
+  }
+
+  async *#follow(
+    namespace: string,
+    { since, kinds, signal }: EventsOptions,
+    before: (() => Promise<unknown>) | undefined,
+    controller: AbortController,
+  ): AsyncGenerator<EventItem, void, undefined> {
+    if (this.#closed) throw new ClosedError()
+    if (signal?.aborted === true) return
+    const forward = (): void => controller.abort()
+    if (signal !== undefined) {
+      setMaxListeners(0, signal)
+      signal.addEventListener("abort", forward, { once: true })
+    }
+    this.#underWay.add(controller)
+    const following = {
+      socketPath: this.#socketPath,
+      namespace,
+      since,
+      kinds: kinds === undefined ? undefined : new Set(kinds),
+      attempts: this.#retry.attempts,
+    }
+    try {
+      if (before !== undefined) await abortable(before(), controller.signal)
+      yield* followEvents(following, controller.signal)
+    } catch (error) {
+      if (!controller.signal.aborted) throw error
+    } finally {
+      this.#underWay.delete(controller)
+      signal?.removeEventListener("abort", forward)
     }
   }
 
@@ -166,28 +225,12 @@ function defaultTimeoutMs(method: string): number {
   return RUNS.has(method) ? TIMEOUT_RUN_MS : TIMEOUT_CALL_MS
 }
 
+function checkSince(since: number | undefined): void {
+  if (since === undefined || (Number.isSafeInteger(since) && since >= 0)) return
+  throw new RangeError(`since is ${since}: give an event's number, 0 for all, or leave it out`)
+}
+
 function checkMilliseconds(timeoutMs: number | undefined): number | undefined {
   if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= TIMER_MS_MAX)) return timeoutMs
   throw new RangeError(`timeoutMs is ${timeoutMs}: give more than 0 and at most ${TIMER_MS_MAX}`)
-}
-
-/** Waits, or rejects with the signal's reason as soon as it is aborted. */
-async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const waited = new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs)))
-  try {
-    await abortable(waited, signal)
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** What `promise` becomes, or a rejection with the signal's reason if that comes first. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    if (signal.aborted) stop()
-    signal.addEventListener("abort", stop, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop))
-  })
 }

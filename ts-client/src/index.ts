@@ -10,6 +10,8 @@ export {
   TimeoutError,
 } from "./errors.js"
 export type { RpcErrorData } from "./errors.js"
+export { isReset } from "./events.js"
+export type { EventItem, EventPage, EventReset, Events, LoggedEvent } from "./events.js"
 export type { NamespacesGroup, RunsGroup, SystemGroup, ThresholdsGroup } from "./groups.js"
 export { resolveSocketPath, SOCKET_PATH_BYTES_MAX } from "./socket-path.js"
 export type { RetryOptions } from "./retry.js"

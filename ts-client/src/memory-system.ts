@@ -1,11 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { RpcClient, type CallOptions, type Params } from "./client.js"
 import { withWireEmbedding } from "./embedding.js"
+import { eventsOf, type Events } from "./events.js"
 import { NamespacesGroup, RunsGroup, SystemGroup, ThresholdsGroup, withoutNull } from "./groups.js"
 import {
   openThresholds,
   splitOptions,
   type ExplainOptions,
+  type ExportOptions,
   type ForgetOptions,
   type GetOptions,
   type ImportOptions,
@@ -20,12 +22,16 @@ import {
   type SweepOptions,
   type UpdateOptions,
 } from "./options.js"
-import { pages } from "./pages.js"
+import { pages, wholePages } from "./pages.js"
 import { resolveSocketPath } from "./socket-path.js"
 import type { Explanation, OpenReport, OpenThresholds, SweepReport } from "./reports.js"
 import type {
+  ExportedMemory,
+  ExportPage,
+  FeedbackSignal,
   ForgetReport,
   ImportReport,
+  InvalidationReason,
   Memory,
   MemoryFields,
   MemoryInput,
@@ -51,6 +57,7 @@ export class MemorySystem implements AsyncDisposable {
   readonly runs: RunsGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
+  readonly events: Events
   readonly #client: RpcClient
   readonly #openThresholds: OpenThresholds
   #opening: Promise<OpenReport> | undefined
@@ -70,6 +77,9 @@ export class MemorySystem implements AsyncDisposable {
     this.runs = new RunsGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)
+    this.events = eventsOf(call, (events, before) =>
+      this.#client.follow(this.namespace, events, before),
+    )
   }
 
   /** A system whose daemon was reached and whose namespace is open. */
@@ -124,14 +134,27 @@ export class MemorySystem implements AsyncDisposable {
 
   /**
    * Stores records of another system: unknown keys are kept in `extra`, and values that `put`
-   * refuses leave the memory unscored, so that it is never forgotten for them.
+   * refuses leave the memory unscored, so that it is never forgotten for them. With `format`
+   * `forgetd` it takes lines of an export back exactly as they are.
    */
   import(
-    records: readonly Readonly<Record<string, unknown>>[],
+    records: readonly (ExportedMemory | Readonly<Record<string, unknown>>)[],
     options: ImportOptions = {},
   ): Promise<ImportReport> {
     const { params, call } = splitOptions(options)
     return this.call("memory.import", { memories: records, ...params }, call)
+  }
+
+  /**
+   * Whole memories, page by page; `timeoutMs` is for each page. A memory that changes meanwhile
+   * comes again in a later page: the later line counts. The last page has the `stateHash`; what
+   * cannot be read is in `damaged`.
+   */
+  export(options: ExportOptions = {}): AsyncGenerator<ExportPage, void, undefined> {
+    const { params, call } = splitOptions(options)
+    return wholePages((cursor) =>
+      this.call("memory.export", withoutNull({ ...params, cursor }), call),
+    )
   }
 
   /** The hot or cold memory with this id, else null. Changes nothing. */
@@ -186,6 +209,16 @@ export class MemorySystem implements AsyncDisposable {
   /** Says that memory `by` replaces memory `id`; answers the replaced one. */
   supersede(id: string, by: string, options?: CallOptions): Promise<Memory> {
     return this.call("memory.supersede", { id, by }, options)
+  }
+
+  /** Counts what a memory was good for, in any tier; its revision stays. */
+  feedback(id: string, signal: FeedbackSignal, options?: CallOptions): Promise<Memory> {
+    return this.call("memory.feedback", { id, signal }, options)
+  }
+
+  /** Ends the belief in a memory, in any tier; the reason becomes its `statusReason`. */
+  invalidate(id: string, reason: InvalidationReason, options?: CallOptions): Promise<Memory> {
+    return this.call("memory.invalidate", { id, reason }, options)
   }
 
   /** A pinned memory is neither spilled nor forgotten. */

@@ -1,6 +1,6 @@
 import type { CallOptions, ClientOptions } from "./client.js"
 import type { OpenThresholds } from "./reports.js"
-import type { IfExists, MemoryType, Status, Tier } from "./types.js"
+import type { IfExists, ImportFormat, MemoryType, Status, Tier } from "./types.js"
 
 /** What a `MemorySystem` is made with. All are optional. */
 export interface MemorySystemOptions extends OpenThresholds, ClientOptions {
@@ -57,12 +57,40 @@ export interface PutManyOptions extends PutOptions {
 }
 
 export interface ImportOptions extends CallOptions {
+  /** `forgetd` for lines of an export, taken back exactly. Default `foreign`: of any shape. */
+  readonly format?: ImportFormat | undefined
   /** Default `skip`. */
   readonly ifExists?: IfExists | undefined
   /** Where the records come from, kept for the reader. */
   readonly source?: string | undefined
   /** True: report bad records and go on. Default false. */
   readonly skipBad?: boolean | undefined
+}
+
+export interface ExportOptions extends CallOptions {
+  /** Default: all. */
+  readonly tiers?: readonly Tier[] | undefined
+  /** Memories a page, at most 10,000; a page has at most 4 MB. Default 1,000. */
+  readonly limit?: number | undefined
+}
+
+/** What to follow, and from where. */
+export interface EventsOptions {
+  /** Go on after the event with this number; 0: all there are. Default: only new ones. */
+  readonly since?: number | undefined
+  /** Only events of these kinds. A reset comes always. Default: all. */
+  readonly kinds?: readonly string[] | undefined
+  /** Aborts, and so ends, the stream. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface EventListOptions extends CallOptions {
+  /** Only events with a greater number. Default 0. */
+  readonly since?: number | undefined
+  /** At most 1,000. Default 100. */
+  readonly limit?: number | undefined
+  /** Default: all. */
+  readonly kinds?: readonly string[] | undefined
 }
 
 export interface GetOptions extends CallOptions {

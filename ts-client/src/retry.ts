@@ -45,6 +45,9 @@ const READS: ReadonlySet<string> = new Set([
   "runs.list",
   "runs.get",
   "runs.decisions",
+  "memory.export",
+  "events.list",
+  "rpc.discover",
   "namespaces.open",
   "namespaces.list",
   "system.status",
@@ -52,7 +55,7 @@ const READS: ReadonlySet<string> = new Set([
 ])
 
 /** Failures of a connection that may be gone a moment later. */
-const PASSING: ReadonlySet<string> = new Set([
+export const PASSING: ReadonlySet<string> = new Set([
   "ENOENT",
   "ECONNREFUSED",
   "ECONNRESET",

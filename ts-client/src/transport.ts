@@ -1,5 +1,5 @@
 import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http"
-import { ConnectError, ProtocolError } from "./errors.js"
+import { ConnectError, ForgetdError, ProtocolError } from "./errors.js"
 
 /** Below the daemon's own keep-alive time, so that we never write to a connection it is closing. */
 const IDLE_CONNECTION_MS = 30_000
@@ -88,7 +88,7 @@ export class Transport {
 }
 
 /** Answers whether the call was on a connection, so that its bytes may have arrived. */
-function watchConnection(call: ClientRequest): () => boolean {
+export function watchConnection(call: ClientRequest): () => boolean {
   let sent = false
   call.once("socket", (socket) => {
     if (!socket.connecting) sent = true
@@ -97,7 +97,8 @@ function watchConnection(call: ClientRequest): () => boolean {
   return () => sent
 }
 
-async function readReply(response: IncomingMessage, bytesMax: number): Promise<Reply> {
+/** Throws ProtocolError where the daemon speaks another version of the protocol. */
+export function checkVersion(response: IncomingMessage): void {
   const version = response.headers["forgetd-protocol"]
   if (version !== undefined && version !== PROTOCOL_VERSION) {
     throw new ProtocolError(
@@ -105,6 +106,11 @@ async function readReply(response: IncomingMessage, bytesMax: number): Promise<R
         "install the client of the daemon's version",
     )
   }
+}
+
+/** The whole answer. ProtocolError when it is too long, not UTF-8, or of another version. */
+export async function readReply(response: IncomingMessage, bytesMax: number): Promise<Reply> {
+  checkVersion(response)
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -127,8 +133,9 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-function asConnectError(error: Error, socketPath: string, sent: boolean): Error {
-  if (error instanceof ProtocolError) return error
+/** What a failed connection is told as; errors of this package stay as they are. */
+export function asConnectError(error: Error, socketPath: string, sent: boolean): Error {
+  if (error instanceof ForgetdError) return error
   const code = "code" in error && typeof error.code === "string" ? error.code : "ECONNRESET"
   if (code.startsWith("HPE_")) {
     return new ProtocolError(`what listens at ${socketPath} does not speak HTTP`, { cause: error })

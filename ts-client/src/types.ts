@@ -9,6 +9,8 @@ import type { Given } from "./given.js"
 
 export type { JsonObject, JsonValue } from "./json.js"
 export type {
+  ExportedMemory,
+  ExportPage,
   ForgetReport,
   ForgetResult,
   ImportFault,
@@ -32,6 +34,12 @@ export type Status = protocol.Memory["status"]
 export type MemoryType = protocol.Memory["memoryType"]
 /** What a put does when the id exists. */
 export type IfExists = NonNullable<protocol.MemoryPutParams["ifExists"]>
+/** Records of another system, or lines of an export. */
+export type ImportFormat = NonNullable<protocol.MemoryImportParams["format"]>
+/** What a memory was like. `regret`: it was wanted after it had been dropped. */
+export type FeedbackSignal = protocol.MemoryFeedbackParams["signal"]
+/** Why a memory is no longer believed. */
+export type InvalidationReason = protocol.MemoryInvalidateParams["reason"]
 /** What became of a memory that was to be forgotten. */
 export type ForgetOutcome = protocol.ForgetResult["result"]
 /** What became of a memory that was to be restored. */

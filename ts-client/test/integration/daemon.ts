@@ -49,6 +49,14 @@ export class Daemon {
     })
   }
 
+  /** Kills the daemon without a word and returns when it is gone. */
+  async kill(): Promise<void> {
+    const running = this.#process
+    if (running === undefined) return
+    running.kill("SIGKILL")
+    await this.stop()
+  }
+
   /** Asks the daemon to stop and returns its exit code. */
   async stop(): Promise<number | null> {
     const running = this.#process
