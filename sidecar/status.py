@@ -62,6 +62,9 @@ def _alarms(namespace: "NamespaceRuns", now: int) -> list[str]:
     if findings.damaged_segments or findings.missing_segments:
         count = len(findings.damaged_segments) + len(findings.missing_segments)
         alarms.append(f"{count} segments are damaged or missing; run forgetd doctor")
+    if findings.corrupt_ids:
+        count = len(findings.corrupt_ids)
+        alarms.append(f"memories found damaged and left out: {count}; run forgetd doctor")
     if findings.unknown_segments:
         alarms.append(
             f"{len(findings.unknown_segments)} sealed segments are not known; "

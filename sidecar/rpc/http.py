@@ -22,6 +22,7 @@ from sidecar.limits import (
     BODY_BYTES_MAX,
     BODY_DEADLINE_SECONDS,
     CALL_DEADLINE_SECONDS,
+    CONNECTIONS_MAX,
     KEEP_ALIVE_SECONDS,
 )
 from sidecar.rpc.connection import HEADERS, Connection, Server, error_response
@@ -67,7 +68,8 @@ class HttpServer:
         )
         self._runner = web.ServerRunner(self._server, shutdown_timeout=CLOSE_SECONDS)
         await self._runner.setup()
-        self._site = web.SockSite(self._runner, bound)
+        # Without a backlog of its own, listening once more would shorten the socket's queue.
+        self._site = web.SockSite(self._runner, bound, backlog=CONNECTIONS_MAX)
         await self._site.start()
 
     async def stop_accepting(self) -> None:

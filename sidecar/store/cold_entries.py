@@ -1,4 +1,4 @@
-"""Which memories are cold, and which of them are indexed, in RAM: about 26 bytes a memory."""
+"""Which memories are cold, and which of them are indexed, in RAM: 30 bytes a memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

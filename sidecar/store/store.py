@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import apsw
 
-from sidecar.errors import DiskFull, NamespaceLocked, ReadOnly
+from sidecar.errors import DiskFull, NamespaceLocked, Overloaded, ReadOnly, ShuttingDown
 from sidecar.estimate import Estimator
 from sidecar.model import COLD, FORGOTTEN
 from sidecar.store import adopt, events, rows
@@ -113,7 +113,9 @@ class Store:
         self._held.callback(self.readers.close)
         self.commit_file = CommitFile(self.directory / "commits")
         self._held.callback(self.commit_file.close)
-        self.checkpointer = Checkpointer(self.directory / "hot.db", self._disk_failed)
+        self.checkpointer = Checkpointer(
+            self.directory / "hot.db", self._disk_failed, self._finish_checkpoint
+        )
         self._held.callback(self.checkpointer.close)
         self.writer = Writer(
             connection, self.columns, self.commit_file, on_commit, self.checkpointer.committed
@@ -136,6 +138,16 @@ class Store:
         if not self.findings.read_only:
             with suppress(DiskFull):  # the sizes stay as last looked at
                 self.refresh_media()
+
+    def _finish_checkpoint(self) -> None:
+        """Let the writer move the last frames of the WAL, so that it begins anew."""
+
+        def work(tx: Transaction) -> None:
+            with suppress(apsw.BusyError, apsw.FullError):
+                tx.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+        with suppress(ShuttingDown, Overloaded):
+            self.writer.submit(work, alone=True)
 
     def _disk_failed(self, error: apsw.Error) -> None:
         """A checkpoint could not be written: what follows might not be durable."""

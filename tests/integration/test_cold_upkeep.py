@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import ReadOnly
+from sidecar.recalling import Recall
 from sidecar.store import cold_index, cold_tables
 from tests.cold_memories import (
     cold_folder,
@@ -235,6 +236,41 @@ async def test_an_index_of_another_namespace_answers_nothing_of_it(
     await settled(mine)
     assert await indexed(mine) == set(ids_in(mine, "cold"))
     assert await found(mine, ASKED, embedding=asked) == before
+
+
+@pytest.mark.gate("COLD-13")
+@pytest.mark.parametrize("moves", [1, 2, 4])
+async def test_a_move_between_the_view_and_the_vectors_hides_nothing(
+    world: World, rng: random.Random, monkeypatch: pytest.MonkeyPatch, moves: int
+) -> None:
+    """Everything goes to cold or comes back right before a recall compares the hot vectors."""
+    namespace = await world.open(automatic=False)
+    everyone = {f"m{number}" for number in range(30)}
+    await fill(namespace, [memory(one, embedding=direction(rng)) for one in sorted(everyone)])
+    loop = asyncio.get_running_loop()
+    nearest = Recall._nearest
+    left = moves
+
+    async def move() -> None:
+        if ids_in(namespace, "hot"):
+            await namespace.cold_spill(dry_run=False, target=0)
+        else:
+            (last,) = (await namespace.runs(limit=1, cursor=None)).runs
+            await namespace.undo(run_id=last.run_id)
+
+    def move_and_compare(*arguments: Any) -> Any:
+        nonlocal left
+        if left:
+            left -= 1
+            asyncio.run_coroutine_threadsafe(move(), loop).result(30)
+        return nearest(*arguments)
+
+    # Giving space back would wait for the view of this very recall.
+    monkeypatch.setattr("sidecar.apply.runner.give_back", lambda *_: None)
+    monkeypatch.setattr(Recall, "_nearest", move_and_compare)
+    answered = await found(namespace, embedding=direction(rng))
+    assert left == 0
+    assert set(answered) == everyone
 
 
 @pytest.mark.gate("COLD-13")

@@ -16,11 +16,18 @@ WAL_PAGES_MAX: Final = 2_000  # about 16 MiB
 
 
 class Checkpointer:
-    """Sleeps until the WAL is long. `on_failure` hears of a disk that fails."""
+    """Sleeps until the WAL is long. `on_failure` hears of a disk that fails.
 
-    def __init__(self, path: Path, on_failure: Callable[[apsw.Error], None]) -> None:
+    While commits go on, some frames always come after those just moved, and the WAL would never
+    begin anew. `finish` asks the writer to move these few itself, between two commits.
+    """
+
+    def __init__(
+        self, path: Path, on_failure: Callable[[apsw.Error], None], finish: Callable[[], None]
+    ) -> None:
         self._path = path
         self._on_failure = on_failure
+        self._finish = finish
         self._wake = threading.Event()
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="forgetd-checkpoint", daemon=True)
@@ -50,6 +57,7 @@ class Checkpointer:
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 finally:
                     connection.close()
+                self._finish()
             except (apsw.BusyError, apsw.FullError):
                 continue  # the next commit asks again
             except apsw.Error as error:
