@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sidecar.errors import ForgetdError, InvalidParams, MemoryExists
-from sidecar.exchange import check_exported, converted
+from sidecar.exchange import check_exported, exported_from
 from sidecar.imports import PATH, Member, import_report, store_members, tell_import
 from sidecar.reports import ImportReport
 from sidecar.store import rows
@@ -75,7 +75,7 @@ def _checked(
         given, path = record.get("id"), f"{PATH}[{index}]"
         member = ExactMember(index, given if isinstance(given, str) else None)
         try:
-            checked = check_exported(converted(record, path), path)
+            checked = check_exported(exported_from(record, path), path)
             member.arrival = arrival_of(records, checked, path)
         except InvalidParams as error:
             if not skip_bad:

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from sidecar.errors import InvalidParams
 from sidecar.limits import EMBEDDING_MODEL_BYTES_MAX, REASON_BYTES_MAX
 from sidecar.model import STATUSES, TIERS, ExportedMemory, MemoryInput
-from sidecar.validation import CheckedMemory, check, check_reason
+from sidecar.validation import CheckedMemory, check, check_reason, converted
 
 FORMAT: Final = "forgetd"
 HASH_DIGITS: Final = 64
@@ -44,19 +42,10 @@ class CheckedExport:
     content_hash: bytes | None
 
 
-def converted(record: Mapping[str, Any], path: str = "$") -> ExportedMemory:
+def exported_from(record: Mapping[str, Any], path: str = "$") -> ExportedMemory:
     """The record as a struct. Raises InvalidParams with the field's JSON path."""
-    try:
-        return msgspec.convert(record, ExportedMemory)
-    except msgspec.ValidationError as error:
-        reason, _, at = str(error).partition(" - at `$")
-        field = f"{path}{at.rstrip('`')}"
-        raise InvalidParams(
-            f"{field}: {reason}",
-            field=field,
-            bound=reason.removeprefix("Expected "),
-            remedy="import what memory.export gave, with every field as it was",
-        ) from None
+    remedy = "import what memory.export gave, with every field as it was"
+    return converted(ExportedMemory, record, path, remedy)
 
 
 def check_exported(memory: ExportedMemory, path: str = "$") -> CheckedExport:

@@ -14,7 +14,7 @@ from sidecar.store.records import IfExists, PutResult, Records
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
-from sidecar.validation import CheckedMemory, check
+from sidecar.validation import CheckedMemory, check, converted
 
 KNOWN_FIELDS: Final = frozenset(spec.encode_name for spec in msgspec.structs.fields(MemoryInput))
 PATH: Final = "$.memories"
@@ -61,7 +61,8 @@ def foreign_members(
         try:
             known = {name: value for name, value in record.items() if name in KNOWN_FIELDS}
             extra = {name: value for name, value in record.items() if name not in KNOWN_FIELDS}
-            member.checked = check(_converted(known, path), now, path, lenient=True, extra=extra)
+            memory = converted(MemoryInput, known, path, "convert the field, or leave it out")
+            member.checked = check(memory, now, path, lenient=True, extra=extra)
         except InvalidParams as error:
             if not skip_bad:
                 raise
@@ -180,17 +181,3 @@ def _told(error: ForgetdError | None) -> dict[str, Any] | None:
     if error is None:
         return None
     return {"code": error.code, "message": error.message, "data": error.to_wire_data()}
-
-
-def _converted(known: Mapping[str, Any], path: str) -> MemoryInput:
-    try:
-        return msgspec.convert(known, MemoryInput)
-    except msgspec.ValidationError as error:
-        reason, _, at = str(error).partition(" - at `$")
-        field = f"{path}{at.rstrip('`')}"
-        raise InvalidParams(
-            f"{field}: {reason}",
-            field=field,
-            bound=reason.removeprefix("Expected "),
-            remedy="convert the field, or leave it out",
-        ) from None

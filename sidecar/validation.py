@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -30,6 +30,8 @@ from sidecar.limits import (
     TIME_MIN_MS,
 )
 from sidecar.model import MEMORY_TYPES, MemoryInput, to_json
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 PAST_TIMES: Final = ("created_at", "updated_at", "last_recalled_at", "last_useful_at")
 FREE_TIMES: Final = ("valid_from", "expires_at", "held_until")
@@ -341,3 +343,18 @@ def _embedding(memory: MemoryInput, checked: CheckedMemory, path: str) -> None:
         return
     checked.embedding = embedding_bytes(memory.embedding, f"{path}.embedding")
     checked.scalars["embedding_dimensions"] = len(checked.embedding) // FLOAT32_BYTES
+
+
+def converted(kind: type[S], record: Mapping[str, Any], path: str, remedy: str) -> S:
+    """A record as a struct of `kind`. Raises InvalidParams with the field's JSON path."""
+    try:
+        return msgspec.convert(record, kind)
+    except msgspec.ValidationError as error:
+        reason, _, at = str(error).partition(" - at `$")
+        field = f"{path}{at.rstrip('`')}"
+        raise InvalidParams(
+            f"{field}: {reason}",
+            field=field,
+            bound=reason.removeprefix("Expected "),
+            remedy=remedy,
+        ) from None

@@ -11,7 +11,7 @@ import numpy as np
 from ulid import ULID
 
 from sidecar.apply import compact, journal
-from sidecar.apply.journal import MOVED, OUTCOME_CODE, OUTCOMES, Decisions, RunHeader, RunKind
+from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader, RunKind
 from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
 from sidecar.errors import DiskFull
@@ -235,8 +235,3 @@ def outcome_counts(decisions: Decisions, outcomes: Any) -> dict[str, int]:
         counts[names[action]] = int(np.count_nonzero(moved))
     counts["skipped"] = int(np.count_nonzero(outcomes != MOVED))
     return counts
-
-
-def outcome_name(code: int) -> str | None:
-    """The name of an outcome; None where the decision was not tried."""
-    return None if code < 0 else OUTCOMES[code]

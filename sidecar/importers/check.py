@@ -16,7 +16,7 @@ import msgspec
 
 from sidecar.clock import Clock
 from sidecar.errors import InvalidParams
-from sidecar.exchange import check_exported, converted
+from sidecar.exchange import check_exported, exported_from
 from sidecar.importers.items import BadLine, Item, Notice, Record
 from sidecar.model import MemoryInput
 from sidecar.validation import check
@@ -86,7 +86,7 @@ def problem_of(record: Record, paths: Mapping[str, str] | None = None) -> BadLin
 def problem_of_whole(record: Record, paths: Mapping[str, str] | None = None) -> BadLine | None:
     """Why `memory.import` with format `forgetd` would refuse the record, or None."""
     try:
-        check_exported(converted(record.memory))
+        check_exported(exported_from(record.memory))
     except InvalidParams as error:
         path = str(error.data.get("field", "$")).removeprefix("$")
         message = error.message.removeprefix(f"${path}").removeprefix(":").strip()

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.limits import MILLISECONDS_PER_DAY, TIME_MIN_MS
+from sidecar.limits import TIME_MIN_MS
 from sidecar.store.sqlite.typed import Connection
 
 # What a memory takes beside its text and its vector, measured on stores of ordinary facts: the
@@ -74,11 +74,6 @@ class Row(msgspec.Struct):
     def expired(self, now: int) -> bool:
         """Whether the memory's time is over. Computed, never stored; never by an impossible one."""
         return self.expires_at is not None and TIME_MIN_MS <= self.expires_at <= now
-
-    def in_grace(self, now: int, grace_days: float) -> bool:
-        """Whether the memory was restored less than the grace ago."""
-        since = self.restored_at
-        return since is not None and now - since < grace_days * MILLISECONDS_PER_DAY
 
 
 COLUMNS: Final = tuple(spec.name for spec in msgspec.structs.fields(Row))
