@@ -36,6 +36,7 @@ from sidecar.store.recall import (
     search_hot_text,
 )
 from sidecar.store.search_text import TermCounter, TextQuery, parse_query
+from sidecar.store.sqlite.source import read_hot_payloads
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
@@ -48,6 +49,7 @@ POOL_SHARE = 3
 POOL_MIN = 50
 # A merge may take a segment away under a scan, which then looks again in a new view.
 VIEWS_MAX = 3
+NO_COLD = ColdNow(np.empty(0, np.int64), np.empty(0, np.int64), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,14 @@ class Recall:
         for tries_left in reversed(range(VIEWS_MAX)):
             before = [] if tries_left else self._nearest(request, pool, allowed)
             with self._store.readers.view() as connection:
+                if request.depth == "hot":
+                    vectors = self._nearest(request, pool, allowed)
+                    return self._look_in(connection, request, allowed, pool, vectors, NO_COLD)
                 commits = read_commits(connection)
                 mark = self._store.columns.progress.follow(commits)
                 vectors = self._nearest(request, pool, allowed)
                 cold = self._store.columns.cold_now()
-                if mark != (commits, cold.changes) and request.depth != "hot":
+                if mark != (commits, cold.changes):
                     if tries_left:
                         continue
                     cold = read_cold_rows(connection)
@@ -127,15 +132,13 @@ class Recall:
         nothing = ColdResult([], [], 0, [])
         if request.depth != "deep":
             text = search_hot_text(connection, query, pool, allowed) if query else []
-            found = self._fused(connection, request, text, vectors, query, allowed)
-            enough = sum(one.relevant for one in found) >= request.top_k
-            if request.depth == "hot" or enough or not len(cold.rids):
+            found = self._fused(connection, request, text, vectors, allowed)
+            if not len(cold.rids) or _enough(found, query, request.top_k):
                 return False, nothing, found
         asked = ColdRequest(query, request.vector, request.model, pool, allowed)
         result = self._cold.run(connection, cold, asked)
         vectors = merge_hits(pool, vectors, result.vectors)
-        found = self._fused(connection, request, result.text, vectors, query, allowed)
-        return True, result, found
+        return True, result, self._fused(connection, request, result.text, vectors, allowed)
 
     def _check_dimensions(self, request: RecallRequest) -> None:
         if request.vector is None:
@@ -173,7 +176,6 @@ class Recall:
         request: RecallRequest,
         text: list[Hit],
         vectors: list[Hit],
-        query: TextQuery | None,
         allowed: "_Allowed",
     ) -> list["_Found"]:
         text_scores, vector_scores = dict(text), dict(vectors)
@@ -181,48 +183,62 @@ class Recall:
         known = {rid for ranking in rankings for rid in ranking}
         strengths, ids = allowed.strengths(np.array(sorted(known), np.int64))
         ranked = fuse(rankings, strengths.get, lambda rid: ids.get(rid, ""))
-        counter = TermCounter(query) if query and query.terms else None
         found: list[_Found] = []
-        for rid, score in ranked:
-            if len(found) == request.top_k:
+        for start in range(0, len(ranked), request.top_k):  # one part, unless some are damaged
+            part = ranked[start : start + request.top_k]
+            shown = self._shown(connection, [rid for rid, _ in part], allowed.now)
+            for rid, score in part:
+                if rid not in shown:
+                    continue
+                row, memory = shown[rid]
+                result = RecalledMemory(
+                    memory=memory,
+                    score=score,
+                    text_score=text_scores.get(rid),
+                    vector_score=vector_scores.get(rid),
+                )
+                found.append(_Found(row, result))
+            if len(found) >= request.top_k:
                 break
-            shown = self._shown(connection, rid, allowed.now)
-            if shown is None:
-                continue
-            row, memory = shown
-            cosine = vector_scores.get(rid)
-            share = counter.share(memory.content) if counter else None
-            result = RecalledMemory(
-                memory=memory,
-                score=score,
-                text_score=text_scores.get(rid),
-                vector_score=cosine,
-            )
-            found.append(_Found(row, result, is_relevant(share, cosine)))
-        return found
+        return found[: request.top_k]
 
-    def _shown(self, connection: Connection, rid: int, now: int) -> tuple[rows.Row, Memory] | None:
-        """A result; a damaged memory is left out, the others are still answered."""
-        row = rows.by_rid(connection, rid)
-        if row is None or row.tier not in (HOT, COLD):
-            return None
-        try:
-            payload = self._store.payload(connection, row)
-        except Corrupt:
-            self._store.findings.corrupt_ids.add(row.id)
-            return None
-        older = links.predecessors(connection, row.id)
-        superseded = links.is_superseded(connection, row)
-        return row, memory_of(
-            row, payload, older, now, superseded=superseded, include_embedding=False
-        )
+    def _shown(
+        self, connection: Connection, rids: list[int], now: int
+    ) -> dict[int, tuple[rows.Row, Memory]]:
+        """Results by row; a damaged memory is left out, the others are still answered."""
+        shown: dict[int, tuple[rows.Row, Memory]] = {}
+        found = [row for row in rows.by_rids(connection, rids) if row.tier in (HOT, COLD)]
+        older = links.predecessors_of(connection, [row.id for row in found])
+        hot = read_hot_payloads(connection, found)
+        for row in found:
+            try:
+                payload = hot.get(row.rid) or self._store.payload(connection, row)
+            except Corrupt:
+                self._store.findings.corrupt_ids.add(row.id)
+                continue
+            superseded = links.is_superseded(connection, row)
+            replaced = older.get(row.id, [])
+            memory = memory_of(
+                row, payload, replaced, now, superseded=superseded, include_embedding=False
+            )
+            shown[row.rid] = row, memory
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     row: rows.Row
     result: RecalledMemory
-    relevant: bool
+
+
+def _enough(found: list[_Found], query: TextQuery | None, top_k: int) -> bool:
+    """Whether so many results stand above the relevance floor that nothing else is looked at."""
+    counter = TermCounter(query) if query and query.terms else None
+    relevant = 0
+    for one in found:
+        share = counter.share(one.result.memory.content) if counter else None
+        relevant += is_relevant(share, one.result.vector_score)
+    return relevant >= top_k
 
 
 class _Allowed:

@@ -1,6 +1,7 @@
 """Supersession links between memories, as the database holds them."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
 from sidecar.errors import SupersessionConflict
 from sidecar.model import FORGOTTEN, INVALIDATED, SUPERSEDED
@@ -26,6 +27,18 @@ def predecessors(connection: Connection, memory_id: str) -> list[str]:
     """The ids that name this memory as their successor, in order of row."""
     query = "SELECT id FROM memories WHERE superseded_by = ? ORDER BY rid"
     return [found[0] for found in connection.execute(query, (memory_id,))]
+
+
+def predecessors_of(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
+    """`predecessors` of many memories at once; those that have none are left out."""
+    query = (
+        "SELECT superseded_by, id FROM memories"
+        " WHERE superseded_by IN (SELECT value FROM json_each(?)) ORDER BY rid"
+    )
+    found: dict[str, list[str]] = {}
+    for memory_id, older in connection.execute(query, (json.dumps(ids),)):
+        found.setdefault(memory_id, []).append(older)
+    return found
 
 
 def link_predecessors(tx: Transaction, row: Row) -> None:

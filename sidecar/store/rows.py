@@ -1,5 +1,7 @@
 """One row of `memories`, as Python sees it, and how it is read and written."""
 
+import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -136,6 +138,12 @@ def by_rid(connection: Connection, rid: int) -> Row | None:
     """The row with this row number, in any tier."""
     found = connection.execute(f"{_SELECT} WHERE rid = ?", (rid,)).fetchall()
     return from_values(found[0]) if found else None
+
+
+def by_rids(connection: Connection, rids: Sequence[int]) -> list[Row]:
+    """The rows with these row numbers that are there, in any tier, in order of row."""
+    where = "WHERE rid IN (SELECT value FROM json_each(?)) ORDER BY rid"
+    return select(connection, where, (json.dumps(rids),))
 
 
 def select(connection: Connection, where: str, bindings: tuple[Any, ...]) -> list[Row]:

@@ -1,5 +1,6 @@
 """Reading payloads, wherever they lie: the hot tables or a sealed segment."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,11 @@ from sidecar.store.sqlite.typed import Connection
 _HOT_PAYLOAD: Final = (
     "SELECT t.content, t.metadata, t.extra, v.embedding FROM texts t"
     " LEFT JOIN vectors v ON v.rid = t.rid WHERE t.rid = ?"
+)
+
+_HOT_PAYLOADS: Final = (
+    "SELECT t.rid, t.content, t.metadata, t.extra, v.embedding FROM texts t"
+    " LEFT JOIN vectors v ON v.rid = t.rid WHERE t.rid IN (SELECT value FROM json_each(?))"
 )
 
 
@@ -37,6 +43,20 @@ def read_payload(connection: Connection, files: SegmentFiles, row: Row) -> Paylo
     if payload.id != row.id or content_hash(payload) != row.content_hash:
         raise PayloadDamaged(row.id, "the stored text does not match its hash")
     return payload
+
+
+def read_hot_payloads(connection: Connection, found: Sequence[Row]) -> dict[int, Payload]:
+    """The payloads of hot rows by row number, read at once; only those that match their hash."""
+    hot = {row.rid: row for row in found if row.tier == HOT}
+    payloads: dict[int, Payload] = {}
+    rows_found = connection.execute(_HOT_PAYLOADS, (json.dumps(list(hot)),))
+    for rid, content, metadata, extra, embedding in rows_found:
+        row = hot[rid]
+        created_at, model = row.created_at, row.embedding_model
+        payload = Payload(row.id, content, metadata, extra, created_at, model, embedding)
+        if content_hash(payload) == row.content_hash:
+            payloads[rid] = payload
+    return payloads
 
 
 def _unchecked(connection: Connection, files: SegmentFiles, row: Row) -> Payload:
