@@ -13,6 +13,9 @@ import apsw
 from sidecar.store.sqlite.connection import open_reader
 
 WAL_PAGES_MAX: Final = 2_000  # about 16 MiB
+# What the writer may be left with: every write waits while it moves these.
+LEFT_PAGES_MAX: Final = 256
+PASSES_MAX: Final = 8
 
 
 class Checkpointer:
@@ -54,7 +57,12 @@ class Checkpointer:
                 connection = open_reader(self._path)
                 try:
                     connection.execute("PRAGMA query_only = OFF")
-                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    for _ in range(PASSES_MAX):
+                        pages, moved = connection.wal_checkpoint(
+                            mode=apsw.SQLITE_CHECKPOINT_PASSIVE
+                        )
+                        if pages - moved <= LEFT_PAGES_MAX:
+                            break
                 finally:
                     connection.close()
                 self._finish()
