@@ -147,6 +147,11 @@ class SupersessionConflict(MemoryFault):
     default_message = "The supersession would make a loop or name the memory itself"
 
 
+class IdempotencyConflict(MemoryFault):
+    code, symbol = 105, "idempotency_conflict"
+    default_message = "The idempotency key was used for another call"
+
+
 class NamespaceNotFound(MemoryFault):
     code, symbol, default_message = 110, "namespace_not_found", "No namespace has this name"
 

@@ -8,6 +8,7 @@ from typing import Any
 from sidecar.errors import ForgetdError, InvalidParams, MemoryExists
 from sidecar.exchange import check_exported, exported_from
 from sidecar.imports import PATH, Member, import_report, store_members, tell_import
+from sidecar.replies import Keep
 from sidecar.reports import ImportReport
 from sidecar.store import rows
 from sidecar.store.intake import Archive, Arrival, arrival_of, take_in
@@ -32,6 +33,7 @@ def import_exactly(
     if_exists: IfExists,
     skip_bad: bool,
     source: str | None,
+    keep: Keep,
 ) -> ImportReport:
     """Store the records of an export. An id that is here already is treated as `if_exists` says.
 
@@ -42,7 +44,7 @@ def import_exactly(
     wanted = [m for m in members if m.arrival is not None and m.result is None]
     archive = Archive(store.files)
 
-    def job(tx: Transaction) -> None:
+    def job(tx: Transaction) -> ImportReport:
         def put(member: ExactMember) -> tuple[Row, PutResult]:
             assert member.arrival is not None
             path = f"{PATH}[{member.index}]"
@@ -51,11 +53,14 @@ def import_exactly(
         store_members(tx, wanted, put, partial=skip_bad)
         tell_import(tx, members, source, now)
         archive.publish(tx)
+        report = import_report(members)
+        keep(tx, report)
+        return report
 
     try:
         archive.fill(_coming_forgotten(store, wanted, if_exists))
         try:
-            store.writer.submit(job, wait=True).result()
+            return store.writer.call(job)
         except BaseException:
             if archive.published:
                 with suppress(ForgetdError):
@@ -64,7 +69,6 @@ def import_exactly(
             raise
     finally:
         archive.tidy()
-    return import_report(members)
 
 
 def _checked(

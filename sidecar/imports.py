@@ -8,6 +8,7 @@ import msgspec
 
 from sidecar.errors import ForgetdError, InvalidParams
 from sidecar.model import MemoryInput
+from sidecar.replies import Keep
 from sidecar.reports import ImportFault, ImportReport, PutManyItem, PutManyReport
 from sidecar.store import events
 from sidecar.store.records import IfExists, PutResult, Records
@@ -34,10 +35,23 @@ class Member:
 M = TypeVar("M", bound=Member)
 
 
-def checked_members(memories: Sequence[MemoryInput], now: int, *, partial: bool) -> list[Member]:
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A member of a partial call that is no memory at all, and why."""
+
+    id: str | None
+    error: InvalidParams
+
+
+def checked_members(
+    memories: Sequence[MemoryInput | Refused], now: int, *, partial: bool
+) -> list[Member]:
     """Check every memory. Without `partial` the first bad one raises InvalidParams."""
     members: list[Member] = []
     for index, memory in enumerate(memories):
+        if isinstance(memory, Refused):
+            members.append(Member(index, memory.id, error=memory.error))
+            continue
         member = Member(index, memory.id if isinstance(memory.id, str) else None)
         try:
             member.checked = check(memory, now, f"{PATH}[{index}]")
@@ -125,16 +139,19 @@ def import_foreign(
     if_exists: IfExists,
     skip_bad: bool,
     source: str | None,
+    keep: Keep,
 ) -> ImportReport:
     """Store another system's records in one transaction; unknown fields are kept in `extra`."""
     members = foreign_members(memories, now, skip_bad=skip_bad)
 
-    def job(tx: Transaction) -> list[Member]:
+    def job(tx: Transaction) -> ImportReport:
         stored = put_members(store.records, tx, members, now, if_exists, partial=skip_bad)
         tell_import(tx, stored, source, now)
-        return stored
+        report = import_report(stored)
+        keep(tx, report)
+        return report
 
-    return import_report(store.writer.submit(job, wait=True).result())
+    return store.writer.call(job)
 
 
 def tell_import(tx: Transaction, members: Sequence[Member], source: str | None, now: int) -> None:

@@ -11,6 +11,7 @@ INTEGER_MAX: Final = 2**53 - 1
 
 # Time.
 MILLISECONDS_PER_MINUTE: Final = 60_000
+MILLISECONDS_PER_HOUR: Final = 3_600_000
 MILLISECONDS_PER_DAY: Final = 86_400_000
 TIME_MIN_MS: Final = 946_684_800_000  # 2000-01-01T00:00:00Z; smaller is usually epoch seconds
 CLOCK_MAX_MS: Final = 2**48 - 1  # what the time in a made id can hold: the year 10889
@@ -45,6 +46,12 @@ RESTORE_IDS_MAX: Final = 100_000
 REPORT_DECISIONS_DEFAULT: Final = 100
 REPORT_DECISIONS_MAX: Final = 10_000
 REPORT_NAMED_MAX: Final = 100  # ids named in a list of skipped, unscored or protected memories
+
+# Idempotency keys.
+IDEMPOTENCY_KEY_BYTES_MAX: Final = 256
+IDEMPOTENCY_KEY_HOURS: Final = 24
+IDEMPOTENCY_REPLIES_BYTES_MAX: Final = 268_435_456  # of one namespace; above it the oldest go
+IDEMPOTENCY_KEYS_PER_DROP_MAX: Final = 250
 
 # The socket.
 SOCKET_PATH_BYTES_MAX: Final = 107

@@ -17,10 +17,9 @@ from sidecar.clock import Clock
 from sidecar.errors import ForgetdError
 from sidecar.estimate import Estimator
 from sidecar.exact_imports import import_exactly
-from sidecar.imports import import_foreign
-from sidecar.limits import (
-    CLOCK_BACK_TOLERANCE_MS,
-)
+from sidecar.idempotency import current_key
+from sidecar.imports import Refused, import_foreign
+from sidecar.limits import CLOCK_BACK_TOLERANCE_MS
 from sidecar.model import (
     ImportFormat,
     Memory,
@@ -29,6 +28,7 @@ from sidecar.model import (
 )
 from sidecar.namespace_events import NamespaceEvents
 from sidecar.reasons import InvalidationReason, ReasonName
+from sidecar.replies import keep_reply, keeper
 from sidecar.reports import (
     ImportReport,
     OpenReport,
@@ -42,6 +42,7 @@ from sidecar.store.records import IfExists
 from sidecar.store.rows import Row
 from sidecar.store.signals import record_signal
 from sidecar.store.space import Reserve, with_reserve
+from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 from sidecar.threads import Threads
@@ -139,24 +140,25 @@ class Namespace(NamespaceEvents):
         now = self.clock.now_ms()
         checked = check(memory, now)
         records = self.store.records
-        row = await self._write(lambda tx: records.put(tx, checked, now, if_exists, "$")[0])
-        return self._fresh(row)
+        return await self._answer(lambda tx: records.put(tx, checked, now, if_exists, "$")[0])
 
     async def put_many(
-        self, *, memories: list[MemoryInput], if_exists: IfExists, partial: bool
+        self, *, memories: Sequence[MemoryInput | Refused], if_exists: IfExists, partial: bool
     ) -> PutManyReport:
         """Store many memories in one transaction; with `partial` the bad ones are left out."""
         now = self.clock.now_ms()
+        keep = keeper(self.clock)
 
         def work() -> PutManyReport:
             items = imports.checked_members(memories, now, partial=partial)
-            job = self.store.writer.submit(
-                lambda tx: imports.put_members(
-                    self.store.records, tx, items, now, if_exists, partial=partial
-                ),
-                wait=True,
-            )
-            return imports.put_report(job.result())
+
+            def job(tx: Transaction) -> PutManyReport:
+                imports.put_members(self.store.records, tx, items, now, if_exists, partial=partial)
+                report = imports.put_report(items)
+                keep(tx, report)
+                return report
+
+            return self.store.writer.call(job)
 
         return await self._in_thread(work)
 
@@ -172,6 +174,7 @@ class Namespace(NamespaceEvents):
         """Store another system's records, unknown fields in `extra`, or those of an export."""
         now = self.clock.now_ms()
         take = import_foreign if format == "foreign" else import_exactly
+        keep = keeper(self.clock)
         return await self._in_thread(
             lambda: take(
                 self.store,
@@ -180,6 +183,7 @@ class Namespace(NamespaceEvents):
                 if_exists=if_exists,
                 skip_bad=skip_bad,
                 source=source,
+                keep=keep,
             )
         )
 
@@ -188,43 +192,42 @@ class Namespace(NamespaceEvents):
         now = self.clock.now_ms()
         checked = check(patch, now, "$.patch")
         records = self.store.records
-        row = await self._write(lambda tx: records.update(tx, id, checked, if_revision, now))
-        return self._fresh(row)
+        return await self._answer(lambda tx: records.update(tx, id, checked, if_revision, now))
 
     async def touch(self, *, ids: Sequence[str]) -> TouchReport:
         """Count a use of each memory, durably."""
         now = self.clock.now_ms()
         unique = list(dict.fromkeys(ids))
+        keep = keeper(self.clock)
 
-        def work(tx: Transaction) -> list[str]:
+        def work(tx: Transaction) -> TouchReport:
             unknown: list[str] = []
             for memory_id in unique:
                 row = rows.by_id(tx.connection, memory_id)
                 if row is None or not self.store.records.touch(tx, row.rid, 1, now, now):
                     unknown.append(memory_id)
-            return unknown
+            report = TouchReport(touched=len(unique) - len(unknown), unknown=unknown)
+            keep(tx, report)
+            return report
 
-        unknown = await self._write(work)
-        return TouchReport(touched=len(unique) - len(unknown), unknown=unknown)
+        return await self._write(work)
 
     async def supersede(self, *, id: str, by: str) -> Memory:
         """Say that memory `by` takes the place of memory `id`."""
         now = self.clock.now_ms()
-        return self._fresh(
-            await self._write(lambda tx: self.store.records.supersede(tx, id, by, now))
-        )
+        return await self._answer(lambda tx: self.store.records.supersede(tx, id, by, now))
 
     async def invalidate(self, *, id: str, reason: ReasonName) -> Memory:
         """Stop believing a memory. What a reason makes of it is in `InvalidationReason`."""
         now = self.clock.now_ms()
         why = InvalidationReason(reason)
         records = self.store.records
-        return self._fresh(await self._write(lambda tx: records.invalidate(tx, id, why, now)))
+        return await self._answer(lambda tx: records.invalidate(tx, id, why, now))
 
     async def feedback(self, *, id: str, signal: Signal) -> Memory:
         """Count, durably, what the host says of a memory's use."""
         now = self.clock.now_ms()
-        return self._fresh(await self._write(lambda tx: record_signal(tx, id, signal, now)))
+        return await self._answer(lambda tx: record_signal(tx, id, signal, now))
 
     async def pin(self, *, id: str, pinned: bool) -> Memory:
         """Protect a memory from spilling and forgetting, or stop doing so."""
@@ -237,25 +240,32 @@ class Namespace(NamespaceEvents):
     async def _set_flag(self, memory_id: str, name: str, value: int | None) -> Memory:
         now = self.clock.now_ms()
         records = self.store.records
-        row = await self._write(lambda tx: records.set_flag(tx, memory_id, name, value, now))
-        return self._fresh(row)
+        return await self._answer(lambda tx: records.set_flag(tx, memory_id, name, value, now))
 
     # --- settings --------------------------------------------------------------------------
 
     async def thresholds_report(self) -> ThresholdsReport:
         """The settings in force and what holds automatic runs back."""
-        return self.book.report(self.name, self.store.columns.counts(), self.clock.now_ms())
+        return self._thresholds_now()
 
     async def set_thresholds(self, values: Mapping[str, Value | None]) -> ThresholdsReport:
         """Set options of this namespace; what the config file orders stays in force."""
-        await self._change_book(lambda tx, now: self.book.set(tx, values, now))
-        return await self.thresholds_report()
+
+        def change(tx: Transaction, now: int) -> ThresholdsReport:
+            self.book.set(tx, values, now)
+            return self._thresholds_now()
+
+        return await self._change_book(change)
 
     async def resume(self) -> ThresholdsReport:
         """Lift every pause of automatic runs."""
         self.clock.accept_jump()
-        await self._change_book(lambda tx, now: self.book.resume(tx, None, now))
-        return await self.thresholds_report()
+
+        def change(tx: Transaction, now: int) -> ThresholdsReport:
+            self.book.resume(tx, None, now)
+            return self._thresholds_now()
+
+        return await self._change_book(change)
 
     async def reconfigure(self, config: Mapping[str, Value]) -> None:
         """Take over what the config file orders now."""
@@ -265,29 +275,50 @@ class Namespace(NamespaceEvents):
         self, *, thresholds: Mapping[str, Value | None], created: bool
     ) -> OpenReport:
         """A client's constructor options: taken when the namespace is new, else compared."""
-        if created and thresholds:
-            await self._change_book(lambda tx, now: self.book.open_with(tx, thresholds, now))
-        differ = self.book.differing(thresholds)
         unwanted = not created and thresholds.get("forgetEnabled") is False
-        if unwanted and self.book.values.forget_enabled and PAUSE_CLIENT not in self.book.paused:
-            await self._change_book(lambda tx, now: self.book.pause(tx, PAUSE_CLIENT, None, now))
-        return OpenReport(
-            namespace=self.name,
-            created=created,
-            thresholds=dict(self.book.wire_values()),
-            thresholds_differ=dict(differ),
+        pausing = (
+            unwanted and self.book.values.forget_enabled and PAUSE_CLIENT not in self.book.paused
         )
 
-    async def _change_book(self, change: Callable[[Transaction, int], None]) -> None:
+        def report() -> OpenReport:
+            return OpenReport(
+                namespace=self.name,
+                created=created,
+                thresholds=dict(self.book.wire_values()),
+                thresholds_differ=dict(self.book.differing(thresholds)),
+            )
+
+        def change(tx: Transaction, now: int) -> OpenReport:
+            if created and thresholds:
+                self.book.open_with(tx, thresholds, now)
+            if pausing:
+                self.book.pause(tx, PAUSE_CLIENT, None, now)
+            return report()
+
+        changing = (created and thresholds) or pausing or current_key() is not None
+        return await self._change_book(change) if changing else report()
+
+    def _thresholds_now(self) -> ThresholdsReport:
+        return self.book.report(self.name, self.store.columns.counts(), self.clock.now_ms())
+
+    async def _change_book(self, change: Callable[[Transaction, int], T]) -> T:
         now = self.clock.now_ms()
+        keep = keeper(self.clock)
+
+        def work(tx: Transaction) -> T:
+            answer = change(tx, now)
+            keep(tx, answer)
+            return answer
+
         try:
-            await self._write(lambda tx: change(tx, now))
+            answer = await self._write(work)
         except ForgetdError:
             with self.store.readers.borrow() as connection:
                 self.book.reload(connection)
             raise
         if self.automatic is not None:
             self.automatic.wake()
+        return answer
 
     # --- the rest --------------------------------------------------------------------------
 
@@ -314,8 +345,20 @@ class Namespace(NamespaceEvents):
         finally:
             self.in_flight -= 1
 
-    def _fresh(self, row: Row) -> Memory:
-        """The memory as it is now, after a write."""
-        with self.store.readers.borrow() as connection:
-            current = rows.by_rid(connection, row.rid)
-            return self._shown(connection, current or row, False)
+    async def _answer(self, work: Callable[[Transaction], Row]) -> Memory:
+        """Write one memory and answer it: as it is then, or as its key will answer it again."""
+        key = current_key()
+        if key is None:
+            row = await self._write(work)
+            with self.store.readers.borrow() as connection:
+                return self._fresh(connection, row)
+
+        def keeping(tx: Transaction) -> Memory:
+            memory = self._fresh(tx.connection, work(tx))
+            keep_reply(tx, key, self.clock.now_ms(), memory)
+            return memory
+
+        return await self._write(keeping)
+
+    def _fresh(self, connection: Connection, row: Row) -> Memory:
+        return self._shown(connection, rows.by_rid(connection, row.rid) or row, False)

@@ -14,12 +14,13 @@ from sidecar.event_feed import EventFeed
 from sidecar.limits import (
     EVENT_FOLD_AT_CLOSE_SECONDS,
     EVENTS_PER_FOLD_MAX,
+    IDEMPOTENCY_KEYS_PER_DROP_MAX,
     MILLISECONDS_PER_DAY,
 )
 from sidecar.namespace_reads import NamespaceReads
 from sidecar.reports import EventPage
 from sidecar.settings_book import PAUSE_CLOCK
-from sidecar.store import event_kinds, event_log
+from sidecar.store import event_kinds, event_log, replies
 from sidecar.suggest import quoted, remedy_for
 from sidecar.threads import Threads
 
@@ -59,7 +60,10 @@ class NamespaceEvents(NamespaceReads):
         return self.feed.follow(wake)
 
     async def fold_events(self) -> None:
-        """Fold what is older than the retention, in small transactions between other writes."""
+        """Fold what is older than the retention, in small transactions between other writes.
+
+        Idempotency keys that are too old go likewise.
+        """
         await self._in_thread(self._fold, self.runner.stopping.is_set)
 
     async def fold_at_close(self) -> None:
@@ -73,6 +77,11 @@ class NamespaceEvents(NamespaceReads):
             before = self.clock.now_ms() - retention_ms
             while not enough() and self._may_fold(before):
                 self.store.writer.call(lambda tx: event_log.fold(tx, before, EVENTS_PER_FOLD_MAX))
+            while not enough() and self._may_drop_keys():
+                now = self.clock.now_ms()
+                self.store.writer.call(
+                    lambda tx, now=now: replies.drop_old(tx, now, IDEMPOTENCY_KEYS_PER_DROP_MAX)
+                )
         except ShuttingDown:
             return  # what is left waits for the next time
         except Exception as error:
@@ -80,10 +89,19 @@ class NamespaceEvents(NamespaceReads):
             log.error("events were not folded", namespace=self.name, exc_info=error)
 
     def _may_fold(self, before: int) -> bool:
-        """Whether there is something to fold and the clock can be believed."""
-        if self.store.writer.latched is not None or self.clock.jumped():
-            return False
-        if PAUSE_CLOCK in self.book.paused:
+        if not self._may_tidy():
             return False
         with self.store.readers.borrow() as connection:
             return event_log.anything_before(connection, before)
+
+    def _may_drop_keys(self) -> bool:
+        if not self._may_tidy():
+            return False
+        with self.store.readers.borrow() as connection:
+            return replies.anything_old(connection, self.clock.now_ms())
+
+    def _may_tidy(self) -> bool:
+        """Whether there may be writing, and the clock can be believed."""
+        if self.store.writer.latched is not None or self.clock.jumped():
+            return False
+        return PAUSE_CLOCK not in self.book.paused

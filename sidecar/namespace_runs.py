@@ -1,18 +1,16 @@
 """The runs of a namespace: sweeps, spills, forgetting by id, restore, undo, and the ledger."""
 
 import asyncio
-import base64
-import binascii
-import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
-from sidecar.apply import journal, restore
-from sidecar.apply.forget import decisions_for, forget_report
+from sidecar.apply import ending, journal, restore
+from sidecar.apply.ending import ForgetBegun, RunResult
+from sidecar.apply.forget import decisions_for
 from sidecar.apply.lift import revive_row
 from sidecar.apply.restore import Choice
 from sidecar.apply.runner import Runner
@@ -20,6 +18,8 @@ from sidecar.automatic import Automatic
 from sidecar.clock import Clock
 from sidecar.errors import InvalidParams, RunNotUndoable, RunUnknown
 from sidecar.estimate import Estimator
+from sidecar.idempotency import Key, current_key
+from sidecar.replies import keep_reply
 from sidecar.reports import (
     DecisionPage,
     ForgetReport,
@@ -28,10 +28,12 @@ from sidecar.reports import (
     RunPage,
     SweepReport,
 )
+from sidecar.run_pages import cursor_of, decision_page, offset_of_cursor, run_of_cursor
 from sidecar.run_slots import RunSlots
 from sidecar.settings_book import PAUSE_UNDO, SettingsBook
-from sidecar.store import rows
+from sidecar.store import replies, rows
 from sidecar.store.space import Reserve
+from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 from sidecar.sweeping import Mode, Sweeper, SweepOutcome, SweepRequest
@@ -39,6 +41,7 @@ from sidecar.threads import Threads
 from sidecar.touches import TouchBuffer, writes
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class NamespaceRuns:
@@ -111,12 +114,16 @@ class NamespaceRuns:
                 work = partial(self.sweeper.show, plan_id, request)
             return (await self._in_thread(work)).report
         if plan_id is not None:
-            outcome = await self.slots.run(
-                ("plan", plan_id), partial(self.sweeper.run_plan, plan_id, request)
+            return await self._in_slot(
+                ("plan", plan_id),
+                lambda key: self.sweeper.run_plan(plan_id, request, key),
+                lambda outcome: outcome.report,
             )
-        else:
-            outcome = await self.slots.run(("sweep", request), partial(self.sweeper.run, request))
-        return outcome.report
+        return await self._in_slot(
+            ("sweep", request),
+            lambda key: self.sweeper.run(request, key),
+            lambda outcome: outcome.report,
+        )
 
     async def sweep_automatically(self, request: SweepRequest) -> SweepOutcome:
         """A sweep that the detector asks for."""
@@ -127,40 +134,35 @@ class NamespaceRuns:
         request = SweepRequest(spill_only=True, target=target)
         if dry_run:
             return (await self._in_thread(self.sweeper.dry_run, request)).report
-        outcome = await self.slots.run(("spill", request), partial(self.sweeper.run, request))
-        return outcome.report
+        return await self._in_slot(
+            ("spill", request),
+            lambda key: self.sweeper.run(request, key),
+            lambda outcome: outcome.report,
+        )
 
     async def forget(self, *, ids: Sequence[str], reason: str) -> ForgetReport:
         """Forget memories by id, as the host wishes: also while forgetting is switched off."""
         unique = tuple(dict.fromkeys(ids))
-        return await self.slots.run(
-            ("forget", unique, reason), lambda: self._forget(unique, reason)
+        return await self._in_slot(
+            ("forget", unique, reason), lambda key: self._forget(unique, reason, key), _itself
         )
 
-    def _forget(self, ids: Sequence[str], reason: str) -> ForgetReport:
+    def _forget(self, ids: Sequence[str], reason: str, key: Key | None) -> ForgetReport:
         self.fold_touches()
         now = self.clock.now_ms()
         with self.store.readers.view() as connection:
             decisions, answers = decisions_for(connection, ids, now)
-        run_id = None
-        header = None
-        if len(decisions):
-            header = self.runner.begin(
-                "forget", "call", decisions, self.book.cascade(), reason=reason
-            )
-            result = self.runner.carry_out(header)
-            run_id = result.run_id
-            for rid, code in zip(
-                result.decisions["rid"].tolist(), result.outcomes.tolist(), strict=True
-            ):
-                answers[rid] = "forgotten" if code == journal.MOVED else "changed"
-        with self.store.readers.borrow() as connection:
-            report = forget_report(connection, ids, answers, run_id)
-        if header is not None:
-            payload = {"forgotten": report.forgotten, "reason": reason}
-            self.runner.finish(
-                header, msgspec.json.encode(report), "forgetting.sweep_completed", payload
-            )
+        begun = ForgetBegun(results=answers)
+        if not len(decisions):
+            report = ending.forget_report(begun, None)
+            self._keep(key, report)
+            return report
+        header = self.runner.begin(
+            "forget", "call", decisions, self.book.cascade(), begun, key=key, reason=reason
+        )
+        report = ending.forget_report(begun, self.runner.carry_out(header))
+        payload = {"forgotten": report.forgotten, "reason": reason}
+        self.runner.finish(header, report, "forgetting.sweep_completed", payload)
         return report
 
     async def restore(
@@ -168,12 +170,14 @@ class NamespaceRuns:
     ) -> RestoreReport:
         """Bring memories back by id, by run, or by reason."""
         unique = None if ids is None else tuple(dict.fromkeys(ids))
-        return await self.slots.run(
-            ("restore", unique, run_id, reason), lambda: self._restore(unique, run_id, reason)
+        return await self._in_slot(
+            ("restore", unique, run_id, reason),
+            lambda key: self._restore(unique, run_id, reason, key),
+            _itself,
         )
 
     def _restore(
-        self, ids: Sequence[str] | None, run_id: str | None, reason: str | None
+        self, ids: Sequence[str] | None, run_id: str | None, reason: str | None, key: Key | None
     ) -> RestoreReport:
         self.fold_touches()
         with self.store.readers.view() as connection:
@@ -183,13 +187,13 @@ class NamespaceRuns:
                 choice = restore.by_run(connection, run_id, "restored")
             else:
                 choice = restore.by_reason(connection, reason or "")
-        return self._bring_back(choice, None)
+        return self._bring_back(choice, None, key)
 
     async def undo(self, *, run_id: str) -> RestoreReport:
         """Bring back all that a run moved, and pause automatic runs until they are resumed."""
-        return await self.slots.run(("undo", run_id), lambda: self._undo(run_id))
+        return await self._in_slot(("undo", run_id), lambda key: self._undo(run_id, key), _itself)
 
-    def _undo(self, run_id: str) -> RestoreReport:
+    def _undo(self, run_id: str, key: Key | None) -> RestoreReport:
         self.fold_touches()
         with self.store.readers.view() as connection:
             choice = restore.by_run(connection, run_id, "undone")
@@ -201,72 +205,75 @@ class NamespaceRuns:
                 bound="one undo of a run",
                 remedy="see what the undo did with runs.get",
             )
-        return self._bring_back(choice, run_id)
+        return self._bring_back(choice, run_id, key)
 
-    def _bring_back(self, choice: Choice, undoes: str | None) -> RestoreReport:
+    def _bring_back(self, choice: Choice, undoes: str | None, key: Key | None) -> RestoreReport:
         started = time.monotonic()
+        paused = undoes is not None or PAUSE_UNDO in self.book.paused
+        begun = ending.restore_begun(self.name, choice, paused=paused)
+
+        def report_of(connection: Connection, result: RunResult | None) -> RestoreReport:
+            took_ms = (time.monotonic() - started) * 1000
+            now = self.clock.now_ms()
+            return ending.restore_report(connection, begun, result, now, took_ms)
 
         def mark(tx: Transaction, by: str) -> None:
+            self._revive(tx, choice.revived)
             if undoes is not None:
                 tx.connection.execute(
                     "UPDATE runs SET state = 'undone', undone_by = ? WHERE run_id = ?", (by, undoes)
                 )
                 self.book.pause(tx, PAUSE_UNDO, None, self.clock.now_ms())
 
-        if choice.revived:
-            self.store.writer.call(self._revive(choice.revived))
-        header = None
-        outcomes: dict[int, int] = {}
+        def settle(tx: Transaction) -> RestoreReport:
+            self._revive(tx, choice.revived)
+            report = report_of(tx.connection, None)
+            if key is not None:
+                keep_reply(tx, key, self.clock.now_ms(), report)
+            return report
+
         if len(choice.decisions) or undoes is not None:
+            kind = "restore" if undoes is None else "undo"
             header = self.runner.begin(
-                "restore" if undoes is None else "undo",
+                kind,
                 "call",
                 choice.decisions,
                 self.book.cascade(),
+                begun,
+                key=key,
                 undoes=undoes,
                 also=mark,
             )
             result = self.runner.carry_out(header)
-            rids, codes = result.decisions["rid"].tolist(), result.outcomes.tolist()
-            outcomes = dict(zip(rids, codes, strict=True))
-        with self.store.readers.view() as connection:
-            report = restore.report(
-                connection,
-                self.name,
-                header.run_id if header else None,
-                choice,
-                outcomes,
-                self.clock.now_ms(),
-                paused=PAUSE_UNDO in self.book.paused,
-                duration_ms=round((time.monotonic() - started) * 1000, 3),
-            )
-        if header is not None:
+            with self.store.readers.view() as connection:
+                report = report_of(connection, result)
             event = "forgetting.run_undone" if undoes else "forgetting.restore_completed"
             payload = {"counts": report.counts, "undoes": undoes}
-            self.runner.finish(header, msgspec.json.encode(report), event, payload)
+            self.runner.finish(header, report, event, payload)
+        elif choice.revived or key is not None:
+            report = self.store.writer.call(settle)
+        else:
+            with self.store.readers.view() as connection:
+                report = report_of(connection, None)
         if self.automatic is not None:
             self.automatic.notify()
         return report
 
-    def _revive(self, rids: Sequence[int]) -> Callable[[Transaction], None]:
+    def _revive(self, tx: Transaction, rids: Sequence[int]) -> None:
         now = self.clock.now_ms()
-
-        def work(tx: Transaction) -> None:
-            for rid in rids:
-                row = rows.by_rid(tx.connection, rid)
-                if row is not None:
-                    revive_row(tx, row, now)
-
-        return work
+        for rid in rids:
+            row = rows.by_rid(tx.connection, rid)
+            if row is not None:
+                revive_row(tx, row, now)
 
     async def runs(self, *, limit: int, cursor: str | None) -> RunPage:
         """The ledger, newest first."""
-        before = _run_of_cursor(cursor)
+        before = run_of_cursor(cursor)
         with self.store.readers.borrow() as connection:
             found = journal.summaries(connection, limit + 1, before)
         page = found[:limit]
         more = len(found) > limit
-        following = _cursor([page[-1].started_at, page[-1].run_id]) if more else None
+        following = cursor_of([page[-1].started_at, page[-1].run_id]) if more else None
         return RunPage(runs=page, cursor=following)
 
     async def run(self, *, run_id: str) -> RunDetail:
@@ -278,7 +285,7 @@ class NamespaceRuns:
             ).fetchall()
         if summary is None:
             raise RunUnknown(field="$.runId", remedy="look the id up with runs.list")
-        report = found[0][0]
+        report = None if summary.state == "running" else found[0][0]
         return RunDetail(
             run=summary, report=None if report is None else msgspec.json.decode(report)
         )
@@ -287,11 +294,11 @@ class NamespaceRuns:
         self, *, run_id: str | None, plan_id: str | None, cursor: str | None, limit: int
     ) -> DecisionPage:
         """A page of the decisions of a run or of a kept plan, in plan order."""
-        start = _offset_of_cursor(cursor)
+        start = offset_of_cursor(cursor)
         if plan_id is not None:
             shelved = self.sweeper.shelf.find(plan_id, self.clock.now_ms())
             page = self.sweeper.decisions_of_plan(shelved, start, limit)
-            return _page(page, start, len(shelved.plan))
+            return decision_page(page, start, len(shelved.plan))
         return await self._in_thread(self._run_decisions, run_id or "", start, limit)
 
     def _run_decisions(self, run_id: str, start: int, limit: int) -> DecisionPage:
@@ -302,7 +309,47 @@ class NamespaceRuns:
             part = slice(start, start + limit)
             ids = journal.ids_of(connection, decisions["rid"][part])
         page = journal.to_wire(decisions[part], ids, outcomes[part])
-        return _page(page, start, len(decisions))
+        return decision_page(page, start, len(decisions))
+
+    async def reply_of(self, key: Key) -> bytes | None:
+        """The reply kept for a key, once its run has ended; None where the call is a new one.
+
+        Raises IdempotencyConflict, and what finishing an interrupted run may raise.
+        """
+        kept = self._kept(key)
+        if kept is not None and kept.reply is None:
+            await self.slots.run(("interrupted",), self.runner.finish_interrupted)
+            kept = self._kept(key)
+        return None if kept is None else kept.reply
+
+    def _kept(self, key: Key) -> replies.Kept | None:
+        with self.store.readers.borrow() as connection:
+            return replies.find(connection, key, self.clock.now_ms())
+
+    async def _in_slot(
+        self, slot: Hashable, work: Callable[[Key | None], T], answered: Callable[[T], R]
+    ) -> R:
+        """Run `work` in its turn, or join the run in the same slot; keep the reply of a key.
+
+        `work` keeps it in its own transactions, which one that is joined has not done.
+        """
+        key = current_key()
+        joined = True
+
+        def own() -> T:
+            nonlocal joined
+            joined = False
+            return work(key)
+
+        answer = answered(await self.slots.run(slot, own))
+        if joined and key is not None:
+            await self._in_thread(self._keep, key, answer)
+        return answer
+
+    def _keep(self, key: Key | None, reply: object) -> None:
+        """Keep the reply of a call that had nothing to write. Blocks."""
+        if key is not None:
+            self.runner.write(lambda tx: keep_reply(tx, key, self.clock.now_ms(), reply))
 
     async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         self.in_flight += 1
@@ -338,43 +385,5 @@ def _refuse_mixture(request: SweepRequest, plan_id: str | None, dry_run: bool) -
             )
 
 
-def _page(page: list[Any], start: int, total: int) -> DecisionPage:
-    end = start + len(page)
-    return DecisionPage(decisions=page, cursor=_cursor(end) if end < total else None, total=total)
-
-
-def _cursor(value: Any) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
-
-
-def _read_cursor(cursor: str) -> Any:
-    try:
-        return json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _offset_of_cursor(cursor: str | None) -> int:
-    value = 0 if cursor is None else _read_cursor(cursor)
-    if not isinstance(value, int) or value < 0:
-        raise _bad_cursor()
-    return value
-
-
-def _run_of_cursor(cursor: str | None) -> tuple[int, str] | None:
-    if cursor is None:
-        return None
-    match _read_cursor(cursor):
-        case [int(at), str(run_id)]:
-            return at, run_id
-        case _:
-            raise _bad_cursor()
-
-
-def _bad_cursor() -> InvalidParams:
-    return InvalidParams(
-        "$.cursor is not one that the page before gave",
-        field="$.cursor",
-        bound="the cursor of the page before",
-        remedy="start again without a cursor",
-    )
+def _itself(report: R) -> R:
+    return report

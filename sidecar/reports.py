@@ -18,6 +18,7 @@ RestoreOutcome = Literal[
     "destroyed",
     "unknown",
 ]
+ForgetAnswer = Literal["forgotten", "already_forgotten", "unknown", "protected", "changed"]
 
 
 class TierCounts(Struct, rename="camel", kw_only=True):
@@ -286,7 +287,7 @@ class ForgetResult(Struct, rename="camel", kw_only=True):
     """What became of one id that was to be forgotten."""
 
     id: str
-    result: Literal["forgotten", "already_forgotten", "unknown", "protected", "changed"]
+    result: ForgetAnswer
 
 
 class ForgetReport(Struct, rename="camel", kw_only=True):

@@ -3,30 +3,29 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from sidecar.apply import journal
-from sidecar.apply.journal import MOVED
-from sidecar.apply.runner import Runner, RunResult, outcome_counts
+from sidecar.apply.ending import STAGE_ACTION, SweepBegun, outcome_counts, sweep_report
+from sidecar.apply.runner import Runner
 from sidecar.clock import Clock
 from sidecar.errors import ForgettingDisabled
 from sidecar.estimate import Estimator
+from sidecar.idempotency import Key
 from sidecar.limits import GIGABYTE_BYTES, REPORT_NAMED_MAX
 from sidecar.model import FORGOTTEN
 from sidecar.plan.cascade import plan_cascade, plan_spill
-from sidecar.plan.plan import FORGET, SPILL, Brake, CascadeSettings, Plan, Policy, StagePlan
+from sidecar.plan.plan import Brake, CascadeSettings, Plan, Policy, StagePlan
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
 from sidecar.plan.stages import low_watermark
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
+from sidecar.replies import keep_reply
 from sidecar.reports import (
     BrakeReport,
     Decision,
     Shortfall,
-    Skipped,
     StageReport,
     SweepReport,
     TierCounts,
@@ -37,7 +36,6 @@ from sidecar.store.store import Store
 from sidecar.touches import TouchBuffer
 
 Mode = Literal["normal", "strict"]
-STAGE_ACTION: Final = {1: SPILL, 2: FORGET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +96,23 @@ class Sweeper:
         shelved = self.shelf.add(
             plan, settings, self._clock.now_ms(), applicable=request.now is None
         )
-        before = self._tiers(plan.before)
-        after = self._tiers(plan.after, before.overhead_bytes)
-        return self._outcome(plan, shelved.plan_id, request, before, after, None, started)
+        return self._previewed(plan, shelved.plan_id, request, started)
 
     def show(self, plan_id: str, request: SweepRequest) -> SweepOutcome:
         """A kept plan once more, as its dry run answered it."""
         started = time.monotonic()
         plan = self.shelf.find(plan_id, self._clock.now_ms()).plan
-        before = self._tiers(plan.before)
-        after = self._tiers(plan.after, before.overhead_bytes)
-        return self._outcome(plan, plan_id, request, before, after, None, started)
+        return self._previewed(plan, plan_id, request, started)
 
-    def run(self, request: SweepRequest) -> SweepOutcome:
-        """Plan and carry out at once. Raises ForgettingDisabled."""
+    def run(self, request: SweepRequest, key: Key | None = None) -> SweepOutcome:
+        """Plan and carry out at once, for the call with a key. Raises ForgettingDisabled."""
         self._refuse_if_disabled()
         started = time.monotonic()
         self._fold()
         plan, settings = self._plan(request)
-        return self._carry_out(plan, settings, None, request, started)
+        return self._carry_out(plan, settings, None, request, started, key)
 
-    def run_plan(self, plan_id: str, request: SweepRequest) -> SweepOutcome:
+    def run_plan(self, plan_id: str, request: SweepRequest, key: Key | None = None) -> SweepOutcome:
         """Carry out exactly a kept plan. Raises the errors of PlanShelf.take."""
         self._refuse_if_disabled()
         started = time.monotonic()
@@ -127,7 +121,7 @@ class Sweeper:
         current = self.policy(shelved.plan.policy.name)
         shelved = self.shelf.take(plan_id, now, current.version)
         self._fold()
-        return self._carry_out(shelved.plan, shelved.settings, shelved, request, started)
+        return self._carry_out(shelved.plan, shelved.settings, shelved, request, started, key)
 
     def policy(self, name: str | None) -> Policy:
         """A policy by name; None is the default one. Raises PolicyUnknown."""
@@ -135,7 +129,7 @@ class Sweeper:
 
     def decisions_of_plan(self, shelved: ShelvedPlan, start: int, limit: int) -> list[Decision]:
         """A page of a kept plan's decisions."""
-        return self._decisions(shelved.plan, slice(start, start + limit), None)
+        return self._decisions(shelved.plan, slice(start, start + limit))
 
     def _refuse_if_disabled(self) -> None:
         if not self._book.values.forget_enabled:
@@ -178,38 +172,42 @@ class Sweeper:
         shelved: ShelvedPlan | None,
         request: SweepRequest,
         started: float,
+        key: Key | None,
     ) -> SweepOutcome:
         before = self._runner.tier_counts()
         plan_id = shelved.plan_id if shelved else None
+        planned = self._report(plan, plan_id, request, before, before, started, decisions_limit=0)
+        planned.dry_run = False
         if not len(plan):
-            return self._outcome(
-                plan, plan_id, request, before, before, RunNothing, started, real=True
-            )
+            if key is not None:
+                self._runner.write(lambda tx: keep_reply(tx, key, self._clock.now_ms(), planned))
+            return _outcome(planned, plan)
+        begun = SweepBegun(planned=planned, decisions_limit=request.decisions_limit)
+        planned.decisions_truncated = len(plan) > request.decisions_limit
         header = self._runner.begin(
             "spill" if plan.kind == "spill" else "sweep",
             request.trigger,
             journal.decisions_of(plan),
             settings,
+            begun,
+            key=key,
             plan=plan,
             plan_id=plan_id,
         )
         result = self._runner.carry_out(header)
-        outcome = self._outcome(
-            plan, plan_id, request, before, self._runner.tier_counts(), result, started, real=True
-        )
-        report = outcome.report
+        after = self._runner.tier_counts()
+        with self._store.readers.view() as connection:
+            took_ms = (time.monotonic() - started) * 1000
+            report = sweep_report(connection, begun, result, after, took_ms)
         payload = {
             "planId": plan_id,
             "trigger": request.trigger,
             "counts": report.counts,
             "bytesReclaimed": report.bytes_reclaimed,
         }
-        stored = msgspec.structs.replace(report, decisions=report.decisions[:REPORT_NAMED_MAX])
-        self._runner.finish(
-            header, msgspec.json.encode(stored), "forgetting.sweep_completed", payload
-        )
+        self._runner.finish(header, report, "forgetting.sweep_completed", payload)
         self._suggest_gc()
-        return outcome
+        return _outcome(report, plan)
 
     def _suggest_gc(self) -> None:
         """Say once a run that much of the disk is forgotten and could be given back."""
@@ -220,6 +218,15 @@ class Sweeper:
             self._store.writer.call(
                 lambda tx: events.append(tx.connection, now, "gc.suggested", None, payload)
             )
+
+    def _previewed(
+        self, plan: Plan, plan_id: str, request: SweepRequest, started: float
+    ) -> SweepOutcome:
+        before = self._tiers(plan.before)
+        after = self._tiers(plan.after, before.overhead_bytes)
+        limit = request.decisions_limit
+        report = self._report(plan, plan_id, request, before, after, started, decisions_limit=limit)
+        return _outcome(report, plan)
 
     def _tiers(self, counts: Any, overhead: int | None = None) -> TierCounts:
         if overhead is None:
@@ -233,30 +240,24 @@ class Sweeper:
             overhead_bytes=overhead,
         )
 
-    def _outcome(
+    def _report(
         self,
         plan: Plan,
         plan_id: str | None,
         request: SweepRequest,
         before: TierCounts,
         after: TierCounts,
-        result: "RunResult | None",
         started: float,
         *,
-        real: bool = False,
-    ) -> SweepOutcome:
-        outcomes = result.outcomes if result else None
-        limit = request.decisions_limit
-        skipped = self._skipped(plan, outcomes)
-        stages = [_stage(stage, plan, outcomes) for stage in plan.stages]
-        short = [
-            stage for stage in plan.stages if stage.shortfall_memories or stage.shortfall_bytes
-        ]
-        report = SweepReport(
+        decisions_limit: int,
+    ) -> SweepReport:
+        """The report of a plan that was not carried out."""
+        short = _short_stages(plan)
+        return SweepReport(
             namespace=self._name,
-            run_id=result.run_id if result and result.run_id else None,
+            run_id=None,
             plan_id=plan_id,
-            dry_run=not real,
+            dry_run=True,
             trigger=request.trigger,
             now=plan.now,
             policy=plan.policy.name,
@@ -265,67 +266,50 @@ class Sweeper:
             before=before,
             after=after,
             thresholds=dict(self._book.wire_values()),
-            stages=stages,
-            decisions=self._decisions(plan, slice(0, limit), outcomes),
-            decisions_truncated=len(plan) > limit,
-            counts=_counts(plan, outcomes),
+            stages=[_stage(stage, plan) for stage in plan.stages],
+            decisions=self._decisions(plan, slice(0, decisions_limit)),
+            decisions_truncated=len(plan) > decisions_limit,
+            counts=_counts(plan),
             kept=plan.kept,
-            skipped=skipped[:REPORT_NAMED_MAX],
-            skipped_count=len(skipped),
+            skipped=[],
+            skipped_count=0,
             protected=dict(plan.protected),
             unscored=plan.unscored,
             unscored_ids=list(plan.unscored_ids[:REPORT_NAMED_MAX]),
             shortfall=_shortfall(short),
             brake=_brake(plan.brake),
             bytes_planned=int(plan.bytes_freed.sum()),
-            bytes_reclaimed=result.bytes_reclaimed if result else 0,
-            space_note=result.space_note if result else None,
+            bytes_reclaimed=0,
+            space_note=None,
             duration_ms=round((time.monotonic() - started) * 1000, 3),
         )
-        return SweepOutcome(
-            report,
-            {stage.stage: stage.moved for stage in stages},
-            braked=any(stage.braked for stage in plan.stages),
-            short=bool(short),
-        )
 
-    def _decisions(
-        self, plan: Plan, part: slice, outcomes: NDArray[np.int16] | None
-    ) -> list[Decision]:
-        packed = journal.decisions_of(plan)[part]
-        chosen = None if outcomes is None else outcomes[part]
-        return journal.to_wire(packed, list(plan.ids[part]), chosen)
-
-    def _skipped(self, plan: Plan, outcomes: NDArray[np.int16] | None) -> list[Skipped]:
-        if outcomes is None:
-            return []
-        return [
-            Skipped(id=plan.ids[at], why=journal.OUTCOMES[int(outcomes[at])])
-            for at in np.flatnonzero(outcomes != MOVED).tolist()
-        ]
+    def _decisions(self, plan: Plan, part: slice) -> list[Decision]:
+        return journal.to_wire(journal.decisions_of(plan)[part], list(plan.ids[part]), None)
 
 
-# The result of a run that had nothing to do: no row in the ledger, no decision.
-RunNothing: Final = RunResult("", np.zeros(0, journal.DECISION), np.zeros(0, np.int16), 0, None)
-
-
-def _stage(stage: StagePlan, plan: Plan, outcomes: NDArray[np.int16] | None) -> StageReport:
-    own = plan.action == STAGE_ACTION[stage.stage]
-    moved = 0 if outcomes is None else int(np.count_nonzero(own & (outcomes == MOVED)))
-    skipped = 0 if outcomes is None else int(np.count_nonzero(own & (outcomes != MOVED)))
-    return StageReport(
-        stage=stage.stage,
-        crossed=list(stage.crossed),
-        selected=int(np.count_nonzero(own)),
-        moved=moved,
-        skipped=skipped,
+def _outcome(report: SweepReport, plan: Plan) -> SweepOutcome:
+    return SweepOutcome(
+        report,
+        {stage.stage: stage.moved for stage in report.stages},
+        braked=any(stage.braked for stage in plan.stages),
+        short=bool(_short_stages(plan)),
     )
 
 
-def _counts(plan: Plan, outcomes: NDArray[np.int16] | None) -> dict[str, int]:
-    packed = journal.decisions_of(plan)
-    done = np.zeros(len(plan), np.int16) if outcomes is None else outcomes
-    counts = outcome_counts(packed, done)
+def _short_stages(plan: Plan) -> list[StagePlan]:
+    return [one for one in plan.stages if one.shortfall_memories or one.shortfall_bytes]
+
+
+def _stage(stage: StagePlan, plan: Plan) -> StageReport:
+    selected = int(np.count_nonzero(plan.action == STAGE_ACTION[stage.stage]))
+    return StageReport(
+        stage=stage.stage, crossed=list(stage.crossed), selected=selected, moved=0, skipped=0
+    )
+
+
+def _counts(plan: Plan) -> dict[str, int]:
+    counts = outcome_counts(journal.decisions_of(plan), np.zeros(len(plan), np.int16))
     return {name: counts[name] for name in ("spill", "forget", "skipped")}
 
 

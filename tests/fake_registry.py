@@ -1,7 +1,7 @@
 """Namespaces in memory, for tests of the wire and the daemon that need no store."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from sidecar.errors import (
     MemoryNotFound,
     NamespaceNotFound,
 )
+from sidecar.idempotency import Key
+from sidecar.imports import Refused
 from sidecar.model import Memory, MemoryInput
 from sidecar.reports import (
     MemoryList,
@@ -49,6 +51,9 @@ class FakeNamespace:
         self.broken: ForgetdError | None = None
         self._clock = clock
 
+    async def reply_of(self, key: Key) -> bytes | None:
+        return None
+
     async def put(self, *, memory: MemoryInput, if_exists: str) -> Memory:
         self.calls.append(("put", {"memory": memory, "if_exists": if_exists}))
         if memory.content is UNSET or not memory.content.strip():
@@ -61,11 +66,13 @@ class FakeNamespace:
         return stored
 
     async def put_many(
-        self, *, memories: list[MemoryInput], if_exists: str, partial: bool
+        self, *, memories: Sequence[MemoryInput | Refused], if_exists: str, partial: bool
     ) -> PutManyReport:
         items: list[PutManyItem] = []
         for index, memory in enumerate(memories):
             try:
+                if isinstance(memory, Refused):
+                    raise memory.error
                 stored = await self.put(memory=memory, if_exists=if_exists)
                 items.append(PutManyItem(id=stored.id, result="created"))
             except InvalidParams as error:
@@ -73,7 +80,11 @@ class FakeNamespace:
                     raise
                 field = f"$.memories[{index}].content"
                 told = {"code": error.code, "message": f"{field}: blank", "data": {"field": field}}
-                items.append(PutManyItem(id=None, result="failed", error=told))
+                given = None
+                if isinstance(memory, Refused):
+                    told = {"code": error.code, "message": error.message, "data": error.data}
+                    given = memory.id
+                items.append(PutManyItem(id=given, result="failed", error=told))
         done = sum(item.result == "created" for item in items)
         return PutManyReport(
             results=items, created=done, replaced=0, skipped=0, failed=len(items) - done

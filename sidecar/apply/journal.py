@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.idempotency import PARAMETER
 from sidecar.limits import MOVES_PER_TRANSACTION_MAX
 from sidecar.model import COLD, FORGOTTEN, HOT, TIERS
 from sidecar.plan.plan import ACTIONS, FORGET, REASONS, SPILL, Plan
@@ -74,6 +75,11 @@ class RunHeader:
     policy_version: str | None = None
     undoes: str | None = None
 
+    @property
+    def key(self) -> str | None:
+        """The idempotency key of the call that wanted the run."""
+        return self.settings.get(PARAMETER)
+
 
 def decisions_of(plan: Plan) -> Decisions:
     """A plan's decisions, packed; in plan order."""
@@ -90,12 +96,15 @@ def decisions_of(plan: Plan) -> Decisions:
     return packed
 
 
-def begin(tx: Transaction, header: RunHeader, decisions: Decisions) -> None:
-    """Write the run and its whole list. After this commit the run will be finished."""
+def begin(tx: Transaction, header: RunHeader, decisions: Decisions, begun: bytes) -> None:
+    """Write the run and its whole list. After this commit the run will be finished.
+
+    `begun` is what its report is to be made from; it stands in the report's place until then.
+    """
     tx.connection.execute(
         "INSERT INTO runs (run_id, kind, trigger, state, plan_id, planned_at, started_at, policy,"
-        " policy_version, settings, decisions, undoes)"
-        " VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)",
+        " policy_version, settings, decisions, undoes, report)"
+        " VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             header.run_id,
             header.kind,
@@ -108,6 +117,7 @@ def begin(tx: Transaction, header: RunHeader, decisions: Decisions) -> None:
             msgspec.json.encode(header.settings).decode(),
             len(decisions),
             header.undoes,
+            begun.decode(),
         ),
     )
     chunks = enumerate(_chunks(decisions))
@@ -180,6 +190,13 @@ def header_of(connection: Connection, run_id: str) -> RunHeader | None:
     return RunHeader(
         identity, kind, trigger, planned_at, started_at, msgspec.json.decode(settings), *rest
     )
+
+
+def begun_of(connection: Connection, run_id: str) -> bytes | None:
+    """What the report of a running run is to be made from; None if an older version began it."""
+    query = "SELECT report FROM runs WHERE run_id = ?"
+    (found,) = connection.execute(query, (run_id,)).fetchall()[0]
+    return None if found is None else found.encode()
 
 
 def all_decisions(connection: Connection, run_id: str) -> tuple[Decisions, NDArray[np.int16]]:

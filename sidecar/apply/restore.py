@@ -1,7 +1,6 @@
 """Choosing what a restore or an undo brings back, and saying what became of each id."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -12,11 +11,10 @@ from sidecar.apply import journal
 from sidecar.apply.journal import DECISION, MOVED, Decisions
 from sidecar.apply.lift import set_aside_as_forgotten
 from sidecar.errors import RunNotUndoable, RunUnknown
-from sidecar.limits import REPORT_NAMED_MAX
-from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED, TIERS
+from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED
 from sidecar.plan.plan import REASON_CODE, RESTORE, THAW
 from sidecar.reasons import InvalidationReason
-from sidecar.reports import RestoreOutcome, RestoreReport, RestoreResult
+from sidecar.reports import RestoreOutcome
 from sidecar.store import rows
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
@@ -92,7 +90,7 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
     chosen: list[_Move] = []
     order: list[str] = []
     moved = decisions[outcomes == MOVED]
-    for decision, row in zip(moved, _rows_at(connection, moved["rid"].tolist()), strict=True):
+    for decision, row in zip(moved, rows_at(connection, moved["rid"].tolist()), strict=True):
         if row is None:
             continue
         order.append(row.id)
@@ -130,40 +128,7 @@ def by_reason(connection: Connection, reason: str) -> Choice:
     return choice
 
 
-def report(
-    connection: Connection,
-    namespace: str,
-    run_id: str | None,
-    choice: Choice,
-    outcomes: dict[int, int],
-    now: int,
-    *,
-    paused: bool,
-    duration_ms: float,
-) -> RestoreReport:
-    """What became of each id. `outcomes` holds the code of each row that was to move."""
-    answers = dict(choice.answers)
-    for row in _rows_at(connection, choice.decisions["rid"].tolist()):
-        if row is not None:
-            answers[row.id] = _answer(row, outcomes.get(row.rid, MOVED), now)
-    results: list[RestoreResult] = []
-    for memory_id in choice.order[:REPORT_NAMED_MAX]:
-        row = rows.by_id(connection, memory_id)
-        tier = None if row is None else TIERS[row.tier]
-        answer = answers.get(memory_id, "unknown")
-        results.append(RestoreResult(id=memory_id, result=answer, tier=tier))
-    return RestoreReport(
-        namespace=namespace,
-        run_id=run_id,
-        results=results,
-        results_truncated=len(choice.order) > REPORT_NAMED_MAX,
-        counts=dict(Counter(answers.get(memory_id, "unknown") for memory_id in choice.order)),
-        paused=paused,
-        duration_ms=duration_ms,
-    )
-
-
-def _answer(row: Row, outcome: int, now: int) -> RestoreOutcome:
+def answer(row: Row, outcome: int, now: int) -> RestoreOutcome:
     """Where it lies is given back in every case; what is believed of it is said."""
     if outcome != MOVED:
         return "conflict" if row.tier == FORGOTTEN else "changed"
@@ -174,7 +139,7 @@ def _answer(row: Row, outcome: int, now: int) -> RestoreOutcome:
     return "expired" if row.expired(now) else "restored"
 
 
-def _rows_at(connection: Connection, rids: Sequence[int]) -> Iterator[Row | None]:
+def rows_at(connection: Connection, rids: Sequence[int]) -> Iterator[Row | None]:
     """The row of each row number in order, None where it is gone; a part of them at a time."""
     for start in range(0, len(rids), ROWS_PER_READ):
         part = rids[start : start + ROWS_PER_READ]

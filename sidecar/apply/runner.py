@@ -3,43 +3,29 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 from ulid import ULID
 
-from sidecar.apply import compact, journal
+from sidecar.apply import compact, ending, journal
+from sidecar.apply.ending import Begun, ForgetBegun, Report, RunResult, SweepBegun
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader, RunKind
 from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
 from sidecar.errors import DiskFull
+from sidecar.idempotency import PARAMETER, Key
 from sidecar.limits import BRAKE_WINDOW_MS, VACUUM_GAIN_SHARE_MIN
 from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.plan import CascadeSettings, Plan
 from sidecar.plan.stages import brake_of
 from sidecar.reports import TierCounts
-from sidecar.store import events, search_upkeep
+from sidecar.store import events, replies, search_upkeep
 from sidecar.store.space import Reserve, disk_error, give_back, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """What a run did: its decisions in plan order, their outcomes, and the space given back."""
-
-    run_id: str
-    decisions: Decisions
-    outcomes: Any
-    bytes_reclaimed: int
-    space_note: str | None
-
-    @property
-    def moved(self) -> int:
-        """How many memories moved."""
-        return int(np.count_nonzero(self.outcomes == MOVED))
 
 
 class Runner:
@@ -62,24 +48,30 @@ class Runner:
         trigger: str,
         decisions: Decisions,
         settings: CascadeSettings,
+        begun: Begun,
         *,
+        key: Key | None = None,
         plan: Plan | None = None,
         plan_id: str | None = None,
         undoes: str | None = None,
         reason: str | None = None,
         also: Callable[[Transaction, str], None] | None = None,
     ) -> RunHeader:
-        """Commit a run with its whole list. `also(tx, run id)` joins the transaction."""
+        """Commit a run with its whole list. `also(tx, run id)` joins the transaction.
+
+        With a `key` the run is the one that its call wanted: its report is the call's reply.
+        """
         if self._store.writer.unfinished_run:
             self.finish_interrupted()
         now = self._clock.now_ms()
+        named = {"reason": reason, PARAMETER: None if key is None else key.value}
         header = RunHeader(
             run_id=f"run-{ULID()}",
             kind=kind,
             trigger=trigger,
             planned_at=now if plan is None else plan.now,
             started_at=now,
-            settings=asdict(settings) | ({} if reason is None else {"reason": reason}),
+            settings=asdict(settings) | {name: told for name, told in named.items() if told},
             plan_id=plan_id,
             policy=plan.policy.name if plan else None,
             policy_version=plan.policy.version if plan else None,
@@ -87,7 +79,9 @@ class Runner:
         )
 
         def work(tx: Transaction) -> None:
-            journal.begin(tx, header, decisions)
+            journal.begin(tx, header, decisions, msgspec.json.encode(begun))
+            if key is not None:
+                replies.claim(tx, key, now, header.run_id)
             if also is not None:
                 also(tx, header.run_id)
 
@@ -146,12 +140,20 @@ class Runner:
             header.run_id, decisions, outcomes, before - self._store.bytes_on_disk(), note
         )
 
-    def finish(self, header: RunHeader, report: bytes, event: str, payload: dict[str, Any]) -> None:
-        """Close the run in the ledger, with its report and its event."""
+    def finish(
+        self,
+        header: RunHeader,
+        report: Report | dict[str, Any],
+        event: str,
+        payload: dict[str, Any],
+    ) -> None:
+        """Close the run in the ledger, with its report and its event, and keep the reply."""
 
         def work(tx: Transaction) -> None:
             now = self._clock.now_ms()
-            journal.finish(tx, header.run_id, now, report)
+            journal.finish(tx, header.run_id, now, ending.stored(report))
+            if header.key is not None:
+                replies.fulfil(tx, header.key, header.run_id, msgspec.json.encode(report))
             events.append(tx.connection, now, event, None, payload, header.run_id)
 
         self._store.writer.unfinished_run = False
@@ -172,13 +174,36 @@ class Runner:
         for header in headers:
             assert header is not None, "an unfinished run is in the ledger"
             result = self.carry_out(header)
-            counts = outcome_counts(result.decisions, result.outcomes)
+            counts = ending.outcome_counts(result.decisions, result.outcomes)
             payload = {"counts": counts, "interrupted": True}
             event = "forgetting.sweep_completed"
             if header.kind in ("restore", "undo"):
                 event = "forgetting.restore_completed"
-            self.finish(header, msgspec.json.encode(payload), event, payload)
+            self.finish(header, self._late_report(header, result) or payload, event, payload)
         return run_ids
+
+    def _late_report(self, header: RunHeader, result: RunResult) -> Report | None:
+        """The report of a run that was cut short; None where an older version began it."""
+        now = self._clock.now_ms()
+        duration_ms = max(0, now - header.started_at)
+        with self._store.readers.view() as connection:
+            stored = journal.begun_of(connection, header.run_id)
+            if stored is None:
+                return None
+            begun = msgspec.json.decode(stored, type=Begun)
+            if isinstance(begun, ForgetBegun):
+                return ending.forget_report(begun, result)
+            if isinstance(begun, SweepBegun):
+                before, after = begun.planned.before, self.tier_counts()
+                freed = (
+                    before.live_bytes
+                    + before.overhead_bytes
+                    - after.live_bytes
+                    - after.overhead_bytes
+                )
+                whole = replace(result, bytes_reclaimed=freed)
+                return ending.sweep_report(connection, begun, whole, after, duration_ms)
+            return ending.restore_report(connection, begun, result, now, duration_ms)
 
     def forgotten_in_window(self) -> int:
         """How many memories runs of a policy forgot in the last 24 hours (and are forgotten)."""
@@ -224,14 +249,3 @@ class Runner:
         if hot_before and np.count_nonzero(left_hot) / hot_before >= VACUUM_GAIN_SHARE_MIN:
             notes.append(give_back(self._store.writer, self._store.directory))
         return "; ".join(note for note in notes if note) or None
-
-
-def outcome_counts(decisions: Decisions, outcomes: Any) -> dict[str, int]:
-    """Decisions carried out by action, and skipped ones, derived from the list."""
-    counts = {"spill": 0, "forget": 0, "thaw": 0, "restore": 0, "skipped": 0}
-    names = tuple(counts)
-    for action in range(4):
-        moved = (decisions["action"] == action) & (outcomes == MOVED)
-        counts[names[action]] = int(np.count_nonzero(moved))
-    counts["skipped"] = int(np.count_nonzero(outcomes != MOVED))
-    return counts

@@ -8,8 +8,10 @@ import msgspec
 import structlog
 
 from sidecar.errors import DeadlineExceeded, ForgetdError, Overloaded, ShuttingDown
+from sidecar.idempotency import Key, carry, conflict
 from sidecar.limits import CALLS_IN_FLIGHT_MAX
 from sidecar.rpc.context import Context
+from sidecar.rpc.keys import take_key
 from sidecar.rpc.method import Method
 from sidecar.rpc.params import by_name, convert
 
@@ -23,6 +25,7 @@ class Calls:
     def __init__(self, context: Context) -> None:
         self.context = context
         self._tasks: dict[asyncio.Task[msgspec.Raw], Method] = {}
+        self._keyed: dict[tuple[str, str], tuple[Key, asyncio.Task[msgspec.Raw]]] = {}
         self._refusing = False
 
     def __len__(self) -> int:
@@ -33,8 +36,9 @@ class Calls:
     ) -> msgspec.Raw:
         """The encoded result of one call.
 
-        Raises InvalidParams, Overloaded, ShuttingDown, DeadlineExceeded (the call goes on), and
-        whatever the handler raises.
+        A call with the idempotency key of one in flight is that one, and waits with it. Raises
+        InvalidParams, Overloaded, ShuttingDown, DeadlineExceeded (the call goes on),
+        IdempotencyConflict, and whatever the handler raises.
         """
         if self._refusing:
             raise ShuttingDown(remedy="call again when the daemon has started")
@@ -43,16 +47,16 @@ class Calls:
                 bound=f"{CALLS_IN_FLIGHT_MAX} calls at once",
                 remedy="wait for answers, then call again; putMany and getMany take many at once",
             )
-        params = convert(by_name(given, method.positional), method.params)
-        task = asyncio.create_task(self._answer(method, params), name=method.name)
-        self._tasks[task] = method
-        task.add_done_callback(self._tasks.pop)
+        named, key = take_key(method, by_name(given, method.positional))
+        params = convert(named, method.params)
+        task = self._begin(method, params) if key is None else self._once(method, params, key)
         await asyncio.wait((task,), timeout=method.deadline_seconds)
         if not task.done():
             task.add_done_callback(_log_late_end)
             raise DeadlineExceeded(
                 bound=f"{method.deadline_seconds:g} seconds",
-                remedy="the call goes on; look what became of it by runs.list or memory.get",
+                remedy="the call goes on; look what became of it by runs.list or memory.get, or"
+                " send it again with the idempotencyKey that it had",
             )
         if task.cancelled():
             # Not the caller's wish, who would wait for an answer for ever.
@@ -71,7 +75,33 @@ class Calls:
         _, pending = await asyncio.wait(waited, timeout=timeout_seconds)
         return not pending
 
-    async def _answer(self, method: Method, params: Any) -> msgspec.Raw:
+    def _begin(
+        self, method: Method, params: Any, key: Key | None = None
+    ) -> asyncio.Task[msgspec.Raw]:
+        task = asyncio.create_task(self._answer(method, params, key), name=method.name)
+        self._tasks[task] = method
+        task.add_done_callback(self._tasks.pop)
+        return task
+
+    def _once(self, method: Method, params: Any, key: Key) -> asyncio.Task[msgspec.Raw]:
+        """The call in flight with this key, or a new one."""
+        place = (params.namespace, key.value)
+        known, task = self._keyed.get(place, (key, None))
+        if known != key:
+            raise conflict()
+        if task is None:
+            task = self._begin(method, params, key)
+            self._keyed[place] = key, task
+            task.add_done_callback(lambda _: self._keyed.pop(place))
+        return task
+
+    async def _answer(self, method: Method, params: Any, key: Key | None) -> msgspec.Raw:
+        if key is not None:
+            namespace = await self.context.existing(params.namespace)
+            kept = None if namespace is None else await namespace.reply_of(key)
+            if kept is not None:
+                return msgspec.Raw(kept)
+            carry(key)
         return msgspec.Raw(_ENCODER.encode(await method.handler(self.context, params)))
 
 

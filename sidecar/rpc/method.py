@@ -35,6 +35,11 @@ class Method:
     is_run: bool = False
 
     @property
+    def keyed(self) -> bool:
+        """Whether a call may carry an idempotency key: a write in a namespace, which keeps it."""
+        return self.writes and not self.name.startswith("system.")
+
+    @property
     def deadline_seconds(self) -> float:
         """How long a caller waits before it hears of the deadline."""
         return RUN_DEADLINE_SECONDS if self.is_run else CALL_DEADLINE_SECONDS

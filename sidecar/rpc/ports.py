@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
+from sidecar.idempotency import Key
+from sidecar.imports import Refused
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
 from sidecar.reasons import ReasonName
 from sidecar.reports import (
@@ -42,12 +44,16 @@ Mode = Literal["normal", "strict"]
 class NamespacePort(Protocol):
     """One namespace: every method may raise ForgetdError, and nothing else on purpose."""
 
+    async def reply_of(self, key: Key) -> bytes | None:
+        """The reply kept for a key; None for a new one. Raises IdempotencyConflict."""
+        ...
+
     async def put(self, *, memory: MemoryInput, if_exists: IfExists) -> Memory:
         """Store one memory. Raises MemoryExists, InvalidParams."""
         ...
 
     async def put_many(
-        self, *, memories: list[MemoryInput], if_exists: IfExists, partial: bool
+        self, *, memories: Sequence[MemoryInput | Refused], if_exists: IfExists, partial: bool
     ) -> PutManyReport:
         """Store many: all or none, or with `partial` the good ones."""
         ...

@@ -11,6 +11,7 @@ import pytest
 
 from sidecar.errors import InvalidParams, PlanUnknown, RunQueueFull, RunUnknown
 from sidecar.limits import RUN_QUEUE_MAX
+from sidecar.idempotency import Key
 from sidecar.namespace import Namespace
 from sidecar.reports import Decision, SweepReport
 from sidecar.sweeping import SweepOutcome, SweepRequest
@@ -213,10 +214,10 @@ class Gate:
         self.open = threading.Event()
         run = namespace.sweeper.run
 
-        def held(request: SweepRequest) -> SweepOutcome:
+        def held(request: SweepRequest, key: Key | None) -> SweepOutcome:
             self.entered += 1
             assert self.open.wait(30)
-            return run(request)
+            return run(request, key)
 
         patch.setattr(namespace.sweeper, "run", held)
 

@@ -36,7 +36,7 @@ from sidecar.reports import (
 )
 from sidecar.rpc.context import Context
 from sidecar.rpc.method import Methods
-from sidecar.rpc.methods.put_many import MEMORIES_PATH, put_partially
+from sidecar.rpc.methods.put_many import MEMORIES_PATH, convert_partially
 from sidecar.rpc.params import Id, Params, Time, convert_many
 from sidecar.rpc.ports import Depth, IfExists, Touch
 
@@ -174,7 +174,8 @@ async def put_many(context: Context, params: PutManyParams) -> PutManyReport:
     """Store many memories at once: all or none of them, or with `partial` the good ones."""
     if params.partial:
         namespace = await context.writable(params.namespace)
-        return await put_partially(namespace, params.memories, params.if_exists)
+        members = convert_partially(params.memories)
+        return await namespace.put_many(memories=members, if_exists=params.if_exists, partial=True)
     memories = convert_many(params.memories, MemoryInput, MEMORIES_PATH)
     namespace = await context.writable_with(
         params.namespace, memories, lambda position: f"{MEMORIES_PATH}[{position}]"

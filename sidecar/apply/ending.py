@@ -1,0 +1,192 @@
+"""The report of a run: from what was known when it began, and from what became of it.
+
+What was known is stored with the run. So a run that a kill cut short ends with the same report as
+one that was not.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from sidecar.apply import journal, restore
+from sidecar.apply.journal import MOVED, Decisions
+from sidecar.limits import REPORT_NAMED_MAX
+from sidecar.model import TIERS
+from sidecar.plan.plan import FORGET, SPILL
+from sidecar.reports import (
+    ForgetAnswer,
+    ForgetReport,
+    ForgetResult,
+    RestoreOutcome,
+    RestoreReport,
+    RestoreResult,
+    Skipped,
+    StageReport,
+    SweepReport,
+    TierCounts,
+)
+from sidecar.store import rows
+from sidecar.store.sqlite.typed import Connection
+
+STAGE_ACTION: Final = {1: SPILL, 2: FORGET}
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run did: its decisions in plan order, their outcomes, and the space given back."""
+
+    run_id: str
+    decisions: Decisions
+    outcomes: Any
+    bytes_reclaimed: int
+    space_note: str | None
+
+
+class SweepBegun(Struct, tag="sweep"):
+    """The report of a sweep or a spill, as planned: with no decision, outcome or measure yet."""
+
+    planned: SweepReport
+    decisions_limit: int
+
+
+class ForgetBegun(Struct, tag="forget"):
+    """Every id of the call in order, with its answer; None where the run decides it."""
+
+    results: list[tuple[str, ForgetAnswer | None]]
+
+
+class RestoreBegun(Struct, tag="restore"):
+    """The first ids in order, as for `ForgetBegun`; how often each answer stands; how many ids."""
+
+    namespace: str
+    named: list[tuple[str, RestoreOutcome | None]]
+    counts: dict[str, int]
+    total: int
+    paused: bool
+
+
+Begun = SweepBegun | ForgetBegun | RestoreBegun
+Report = SweepReport | ForgetReport | RestoreReport
+
+
+def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> RestoreBegun:
+    """What the report of bringing these back is to be made from."""
+    answers = choice.answers
+    return RestoreBegun(
+        namespace=namespace,
+        named=[(one, answers.get(one)) for one in choice.order[:REPORT_NAMED_MAX]],
+        counts=dict(Counter(answers[one] for one in choice.order if one in answers)),
+        total=len(choice.order),
+        paused=paused,
+    )
+
+
+def stored(report: Report | dict[str, Any]) -> bytes:
+    """The report as the ledger keeps it: its decisions are in the journal as well."""
+    if isinstance(report, SweepReport):
+        report = msgspec.structs.replace(report, decisions=report.decisions[:REPORT_NAMED_MAX])
+    return msgspec.json.encode(report)
+
+
+def sweep_report(
+    connection: Connection,
+    begun: SweepBegun,
+    result: RunResult,
+    after: TierCounts,
+    duration_ms: float,
+) -> SweepReport:
+    """The report of a sweep or a spill that was carried out."""
+    planned, decisions, outcomes = begun.planned, result.decisions, result.outcomes
+    first = decisions[: begun.decisions_limit]
+    ids = journal.ids_of(connection, first["rid"])
+    left = np.flatnonzero(outcomes != MOVED)
+    named = left[:REPORT_NAMED_MAX]
+    counts = outcome_counts(decisions, outcomes)
+    return msgspec.structs.replace(
+        planned,
+        run_id=result.run_id,
+        after=after,
+        stages=[_stage(stage, decisions, outcomes) for stage in planned.stages],
+        decisions=journal.to_wire(first, ids, outcomes[: begun.decisions_limit]),
+        counts={name: counts[name] for name in planned.counts},
+        skipped=[
+            Skipped(id=memory_id, why=journal.OUTCOMES[int(outcomes[at])])
+            for memory_id, at in zip(
+                journal.ids_of(connection, decisions["rid"][named]), named.tolist(), strict=True
+            )
+        ],
+        skipped_count=len(left),
+        bytes_reclaimed=result.bytes_reclaimed,
+        space_note=result.space_note,
+        duration_ms=round(duration_ms, 3),
+    )
+
+
+def forget_report(begun: ForgetBegun, result: RunResult | None) -> ForgetReport:
+    """The report of memory.forget, in the order of the call; no result: there was no run."""
+    outcomes = iter([] if result is None else result.outcomes.tolist())
+    results = [
+        ForgetResult(
+            id=memory_id,
+            result=answer or ("forgotten" if next(outcomes) == MOVED else "changed"),
+        )
+        for memory_id, answer in begun.results
+    ]
+    forgotten = sum(one.result == "forgotten" for one in results)
+    run_id = None if result is None else result.run_id
+    return ForgetReport(run_id=run_id, forgotten=forgotten, results=results)
+
+
+def restore_report(
+    connection: Connection,
+    begun: RestoreBegun,
+    result: RunResult | None,
+    now: int,
+    duration_ms: float,
+) -> RestoreReport:
+    """The report of a restore or an undo; no result: there was nothing to move."""
+    outcomes: dict[int, int] = {}
+    if result is not None:
+        moves = zip(result.decisions["rid"].tolist(), result.outcomes.tolist(), strict=True)
+        outcomes = dict(moves)
+    counts = Counter(begun.counts)
+    for row in restore.rows_at(connection, list(outcomes)):
+        counts["unknown" if row is None else restore.answer(row, outcomes[row.rid], now)] += 1
+    results: list[RestoreResult] = []
+    for memory_id, answer in begun.named:
+        row = rows.by_id(connection, memory_id)
+        if row is None:
+            results.append(RestoreResult(id=memory_id, result="unknown", tier=None))
+            continue
+        said = answer or restore.answer(row, outcomes.get(row.rid, MOVED), now)
+        results.append(RestoreResult(id=memory_id, result=said, tier=TIERS[row.tier]))
+    return RestoreReport(
+        namespace=begun.namespace,
+        run_id=None if result is None else result.run_id,
+        results=results,
+        results_truncated=begun.total > len(begun.named),
+        counts=dict(counts),
+        paused=begun.paused,
+        duration_ms=round(duration_ms, 3),
+    )
+
+
+def outcome_counts(decisions: Decisions, outcomes: Any) -> dict[str, int]:
+    """Decisions carried out by action, and skipped ones, derived from the list."""
+    counts = {"spill": 0, "forget": 0, "thaw": 0, "restore": 0, "skipped": 0}
+    names = tuple(counts)
+    for action in range(4):
+        moved = (decisions["action"] == action) & (outcomes == MOVED)
+        counts[names[action]] = int(np.count_nonzero(moved))
+    counts["skipped"] = int(np.count_nonzero(outcomes != MOVED))
+    return counts
+
+
+def _stage(stage: StageReport, decisions: Decisions, outcomes: Any) -> StageReport:
+    own = outcomes[decisions["action"] == STAGE_ACTION[stage.stage]]
+    moved = int(np.count_nonzero(own == MOVED))
+    return msgspec.structs.replace(stage, moved=moved, skipped=len(own) - moved)

@@ -1,0 +1,55 @@
+"""Where the next page of runs or decisions starts."""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from sidecar.errors import InvalidParams
+from sidecar.reports import DecisionPage
+
+
+def decision_page(page: list[Any], start: int, total: int) -> DecisionPage:
+    """The decisions from `start` on, of `total`."""
+    end = start + len(page)
+    return DecisionPage(decisions=page, cursor=cursor_of(end) if end < total else None, total=total)
+
+
+def cursor_of(value: Any) -> str:
+    """A cursor that holds a value; opaque to callers."""
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
+
+
+def _read_cursor(cursor: str) -> Any:
+    try:
+        return json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def offset_of_cursor(cursor: str | None) -> int:
+    """Where a page of decisions starts. Raises InvalidParams."""
+    value = 0 if cursor is None else _read_cursor(cursor)
+    if not isinstance(value, int) or value < 0:
+        raise _bad_cursor()
+    return value
+
+
+def run_of_cursor(cursor: str | None) -> tuple[int, str] | None:
+    """Before which run a page of runs starts. Raises InvalidParams."""
+    if cursor is None:
+        return None
+    match _read_cursor(cursor):
+        case [int(at), str(run_id)]:
+            return at, run_id
+        case _:
+            raise _bad_cursor()
+
+
+def _bad_cursor() -> InvalidParams:
+    return InvalidParams(
+        "$.cursor is not one that the page before gave",
+        field="$.cursor",
+        bound="the cursor of the page before",
+        remedy="start again without a cursor",
+    )
