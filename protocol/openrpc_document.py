@@ -10,6 +10,7 @@ from sidecar import PROTOCOL_VERSION, __version__
 from sidecar.errors import (
     DeadlineExceeded,
     ForgetdError,
+    IdempotencyConflict,
     InternalError,
     InvalidParams,
     InvalidRequest,
@@ -84,7 +85,8 @@ def openrpc_document(
 
 
 def _method(method: Method, schemas: Schemas, examples: Sequence[Example]) -> dict[str, Any]:
-    errors = dict.fromkeys((*method.errors, *EVERY_CALL))
+    by_key = (IdempotencyConflict,) if method.keyed else ()
+    errors = dict.fromkeys((*method.errors, *by_key, *EVERY_CALL))
     return {
         "name": method.name,
         "summary": method.summary,

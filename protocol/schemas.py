@@ -11,6 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from protocol.descriptions import Descriptions
+from sidecar.idempotency import PARAMETER
+from sidecar.limits import IDEMPOTENCY_KEY_BYTES_MAX
 from sidecar.rpc.method import Method
 from sidecar.thresholds import Thresholds
 
@@ -56,8 +58,17 @@ class Schemas:
         for name, schema in self.components.items():
             descriptions.describe_fields(name, schema)
         self.parameters = {
-            method.name: descriptions.parameters(method, params[method.name]) for method in methods
+            method.name: descriptions.parameters(
+                method, _with_key(params[method.name]) if method.keyed else params[method.name]
+            )
+            for method in methods
         }
+
+
+def _with_key(schema: Schema) -> Schema:
+    """The parameters of a write: every one takes an idempotency key besides its own."""
+    key = {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX}
+    return {**schema, "properties": {**schema["properties"], PARAMETER: key}}
 
 
 def threshold_schemas(declared: Schema) -> dict[str, Schema]:

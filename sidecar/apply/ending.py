@@ -85,7 +85,7 @@ def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> Re
     )
 
 
-def stored(report: Report | dict[str, Any]) -> bytes:
+def stored(report: Report) -> bytes:
     """The report as the ledger keeps it: its decisions are in the journal as well."""
     if isinstance(report, SweepReport):
         report = msgspec.structs.replace(report, decisions=report.decisions[:REPORT_NAMED_MAX])

@@ -192,11 +192,10 @@ def header_of(connection: Connection, run_id: str) -> RunHeader | None:
     )
 
 
-def begun_of(connection: Connection, run_id: str) -> bytes | None:
-    """What the report of a running run is to be made from; None if an older version began it."""
+def begun_of(connection: Connection, run_id: str) -> bytes:
+    """What the report of a running run is to be made from."""
     query = "SELECT report FROM runs WHERE run_id = ?"
-    (found,) = connection.execute(query, (run_id,)).fetchall()[0]
-    return None if found is None else found.encode()
+    return connection.execute(query, (run_id,)).fetchall()[0][0].encode()
 
 
 def all_decisions(connection: Connection, run_id: str) -> tuple[Decisions, NDArray[np.int16]]:

@@ -143,7 +143,7 @@ class Runner:
     def finish(
         self,
         header: RunHeader,
-        report: Report | dict[str, Any],
+        report: Report,
         event: str,
         payload: dict[str, Any],
     ) -> None:
@@ -179,18 +179,15 @@ class Runner:
             event = "forgetting.sweep_completed"
             if header.kind in ("restore", "undo"):
                 event = "forgetting.restore_completed"
-            self.finish(header, self._late_report(header, result) or payload, event, payload)
+            self.finish(header, self._late_report(header, result), event, payload)
         return run_ids
 
-    def _late_report(self, header: RunHeader, result: RunResult) -> Report | None:
-        """The report of a run that was cut short; None where an older version began it."""
+    def _late_report(self, header: RunHeader, result: RunResult) -> Report:
+        """The report of a run that was cut short; it took from its beginning until now."""
         now = self._clock.now_ms()
         duration_ms = max(0, now - header.started_at)
         with self._store.readers.view() as connection:
-            stored = journal.begun_of(connection, header.run_id)
-            if stored is None:
-                return None
-            begun = msgspec.json.decode(stored, type=Begun)
+            begun = msgspec.json.decode(journal.begun_of(connection, header.run_id), type=Begun)
             if isinstance(begun, ForgetBegun):
                 return ending.forget_report(begun, result)
             if isinstance(begun, SweepBegun):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.apply import journal
+from sidecar.apply.ending import SweepBegun
 from sidecar.errors import PermissionDenied
 from tests.namespaces import DAY, NOW, World, a_world, counted, fill, memory, settle
 
@@ -40,7 +41,12 @@ async def test_an_interrupted_sweep_moves_nothing_once_forgetting_is_switched_of
     assert dry.counts["spill"] == 12
     plan = namespace.sweeper.shelf.find(dry.plan_id or "", world.clock.now_ms()).plan
     header = namespace.runner.begin(
-        "sweep", "call", journal.decisions_of(plan), namespace.book.cascade(), plan=plan
+        "sweep",
+        "call",
+        journal.decisions_of(plan),
+        namespace.book.cascade(),
+        SweepBegun(planned=dry, decisions_limit=100),
+        plan=plan,
     )
     await world.registry.close_all()
 

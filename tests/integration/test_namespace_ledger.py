@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from sidecar.errors import InvalidParams, PlanUnknown, RunQueueFull, RunUnknown
-from sidecar.limits import RUN_QUEUE_MAX
 from sidecar.idempotency import Key
+from sidecar.limits import RUN_QUEUE_MAX
 from sidecar.namespace import Namespace
 from sidecar.reports import Decision, SweepReport
 from sidecar.sweeping import SweepOutcome, SweepRequest

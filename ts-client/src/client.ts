@@ -6,7 +6,7 @@ import type { EventItem } from "./events.js"
 import type { EventsOptions } from "./options.js"
 import { abortable, pause } from "./pause.js"
 import { parseReply } from "./reply.js"
-import { repeatable, resolveRetry, type RetryOptions, type RetryPolicy } from "./retry.js"
+import { repeatable, resolveRetry, withKey, type RetryOptions, type RetryPolicy } from "./retry.js"
 import { Transport } from "./transport.js"
 
 /** A little more than the daemon's own deadlines, so that its typed answer comes first. */
@@ -37,6 +37,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Milliseconds for the whole call, repetitions included. Replaces the client's. */
   readonly timeoutMs?: number | undefined
+  /**
+   * The key under which the daemon carries a write out only once, for 24 hours. Default: a new one
+   * for each write. False: none, and the write is sent once, whatever fails.
+   */
+  readonly idempotencyKey?: string | false | undefined
 }
 
 export interface ClientOptions {
@@ -45,7 +50,7 @@ export interface ClientOptions {
    * move many memories (both a little above the daemon's deadlines).
    */
   readonly timeoutMs?: number | undefined
-  /** How reads are repeated after a broken connection or a retryable error; false: never. */
+  /** How calls are repeated after a broken connection or a retryable error; false: never. */
   readonly retry?: RetryOptions | false | undefined
   /** Longest answer accepted, in bytes. Default 256 MiB. */
   readonly maxReplyBytes?: number | undefined
@@ -79,8 +84,9 @@ export class RpcClient {
   }
 
   /**
-   * The result of `method`; its type is the caller's word. Reads are repeated as `retry` says;
-   * writes never are, because a lost answer does not tell whether they were carried out. What
+   * The result of `method`; its type is the caller's word. Reads are repeated as `retry` says,
+   * and so are writes, under one idempotency key: the daemon carries them out once. A write without
+   * a key is sent once, because a lost answer does not tell whether it was carried out. What
    * `before` does comes first, within the same deadline; its failure is the call's.
    *
    * Rejects with TypeError or RangeError (nothing sent), RpcError, ConnectError, TimeoutError,
@@ -93,12 +99,13 @@ export class RpcClient {
     before?: () => Promise<unknown>,
   ): Promise<T> {
     const id = ++this.#lastId
-    const body = encodeCall(id, method, params)
+    const keyed = withKey(method, params, options.idempotencyKey)
+    const body = encodeCall(id, method, keyed)
     const timeoutMs =
       checkMilliseconds(options.timeoutMs) ?? this.#timeoutMs ?? defaultTimeoutMs(method)
     return await this.#withDeadline(method, timeoutMs, options.signal, async (signal) => {
       if (before !== undefined) await abortable(before(), signal)
-      return await this.#repeat(method, params, signal, async () => {
+      return await this.#repeat(method, keyed, signal, async () => {
         const reply = await this.#transport.post(body, signal)
         return parseReply(method, id, reply) as T
       })

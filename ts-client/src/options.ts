@@ -184,6 +184,6 @@ export interface StatusOptions extends CallOptions {
 export function splitOptions<T extends CallOptions>(
   options: T,
 ): { params: Omit<T, keyof CallOptions>; call: CallOptions } {
-  const { signal, timeoutMs, ...params } = options
-  return { params, call: { signal, timeoutMs } }
+  const { signal, timeoutMs, idempotencyKey, ...params } = options
+  return { params, call: { signal, timeoutMs, idempotencyKey } }
 }

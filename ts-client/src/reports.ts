@@ -28,16 +28,9 @@ export type {
   Unavailable,
 } from "./generated/protocol.js"
 
-/** What is left of the report of a run that was cut short and finished at a start. */
-export interface InterruptedReport {
-  counts: Record<string, number>
-  interrupted: true
-}
-
 export interface RunDetail extends Omit<protocol.RunDetail, "report"> {
   /** As the call was answered, by the daemon of that time; null while it is running. */
-  report:
-    protocol.SweepReport | protocol.ForgetReport | protocol.RestoreReport | InterruptedReport | null
+  report: protocol.SweepReport | protocol.ForgetReport | protocol.RestoreReport | null
 }
 
 /** Every option of forgetting in a namespace; null takes the default back. */

@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto"
 import { ConnectError, RpcError } from "./errors.js"
 
 export interface RetryOptions {
-  /** How often a read is tried in all. Default 3. */
+  /** How often a call is tried in all. Default 3. */
   readonly attempts?: number | undefined
   /** Milliseconds before the second try, doubled for each further one. Default 50. */
   readonly firstDelayMs?: number | undefined
@@ -54,6 +55,38 @@ const READS: ReadonlySet<string> = new Set([
   "system.limits",
 ])
 
+/** Writes that the daemon carries out once for each idempotency key. */
+const KEYED: ReadonlySet<string> = new Set([
+  "memory.put",
+  "memory.putMany",
+  "memory.import",
+  "memory.update",
+  "memory.touch",
+  "memory.supersede",
+  "memory.feedback",
+  "memory.invalidate",
+  "memory.pin",
+  "memory.hold",
+  "memory.forget",
+  "memory.restore",
+  "forgetSweep",
+  "coldSpill",
+  "thresholds.set",
+  "thresholds.resume",
+  "runs.undo",
+])
+
+/** The parameters with an idempotency key: the one given, or for a write a new one. */
+export function withKey(
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  key: string | false | undefined,
+): Readonly<Record<string, unknown>> {
+  if (key === false || "idempotencyKey" in params) return params
+  if (key === undefined && !KEYED.has(method)) return params
+  return { ...params, idempotencyKey: key ?? randomUUID() }
+}
+
 /** Failures of a connection that may be gone a moment later. */
 export const PASSING: ReadonlySet<string> = new Set([
   "ENOENT",
@@ -69,7 +102,7 @@ export function repeatable(
   params: Readonly<Record<string, unknown>>,
   error: unknown,
 ): boolean {
-  if (!READS.has(method)) return false
+  if (!READS.has(method) && !(KEYED.has(method) && "idempotencyKey" in params)) return false
   const touches = method === "memory.recall" && params["touch"] !== "none"
   if (error instanceof ConnectError) return PASSING.has(error.code) && !(touches && error.sent)
   if (error instanceof RpcError) {

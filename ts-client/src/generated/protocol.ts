@@ -237,6 +237,8 @@ export interface MemoryPutParams {
   metadata?: JsonObject
   /** What to do where the id exists: refuse, replace the memory, or leave it as it is. Default "error". */
   ifExists?: "error" | "replace" | "skip"
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -329,6 +331,8 @@ export interface MemoryPutManyParams {
   ifExists?: "error" | "replace" | "skip"
   /** True: store the good ones and report the bad. False: all or nothing. Default false. */
   partial?: boolean
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -461,6 +465,8 @@ export interface MemoryUpdateParams {
   patch: MemoryInput
   /** Refuse unless the memory still has this revision. */
   ifRevision?: number | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -510,6 +516,8 @@ export interface RecalledMemory {
 export interface MemoryTouchParams {
   /** Ids of memories. */
   ids: string[]
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -526,6 +534,8 @@ export interface MemorySupersedeParams {
   id: string
   /** The id of the memory that takes its place. */
   by: string
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -535,6 +545,8 @@ export interface MemoryPinParams {
   id: string
   /** True: never spilled and never forgotten by a run. Default true. */
   pinned?: boolean
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -544,6 +556,8 @@ export interface MemoryHoldParams {
   id: string
   /** Held until this time, in ms; null ends the hold. */
   until: number | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -613,6 +627,8 @@ export interface MemoryFeedbackParams {
   id: string
   /** What the memory was like: how useful when it was shown, whether a procedure worked, or that its absence was regretted. */
   signal: "failure" | "harmful" | "regret" | "shown" | "success" | "unhelpful" | "useful"
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -630,6 +646,8 @@ export interface MemoryInvalidateParams {
     | "manual"
     | "obsolete"
     | "superseded"
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -765,6 +783,8 @@ export interface MemoryImportParams {
   source?: string | null
   /** True: report the records that cannot be stored and go on. False: refuse them all. Default false. */
   skipBad?: boolean
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -806,6 +826,8 @@ export interface ForgetSweepParams {
   now?: number | null
   /** Most decisions in the report; runs.decisions has the rest. Default 100. */
   decisionsLimit?: number
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -978,6 +1000,8 @@ export interface ColdSpillParams {
   dryRun?: boolean
   /** Hot memories to go down to. Default: the low watermark. */
   target?: number | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -987,6 +1011,8 @@ export interface MemoryForgetParams {
   ids: string[]
   /** Why; memory.restore can bring them back by it. Default "called". */
   reason?: string
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -1014,6 +1040,8 @@ export interface MemoryRestoreParams {
   runId?: string | null
   /** Bring back what was forgotten for this reason. */
   reason?: string | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -1105,6 +1133,8 @@ export interface Pause {
 /** Parameters of thresholds.set. */
 export interface ThresholdsSetParams {
   thresholds: ThresholdChanges
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -1141,6 +1171,8 @@ export interface ThresholdChanges {
 }
 /** Parameters of thresholds.resume. */
 export interface ThresholdsResumeParams {
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -1201,7 +1233,7 @@ export interface RunsGetParams {
 /** One run and the report it ended with (null while it is running). */
 export interface RunDetail {
   run: RunSummary
-  /** As the call was answered: a SweepReport, ForgetReport or RestoreReport of the version that ran it, or {counts, interrupted: true}; null while it is running. */
+  /** As the call was answered: a SweepReport, ForgetReport or RestoreReport of the version that ran it; null while it is running. */
   report: JsonObject | null
 }
 /** Parameters of runs.decisions. */
@@ -1230,6 +1262,8 @@ export interface DecisionPage {
 export interface RunsUndoParams {
   /** The id of the run. */
   runId: string
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
@@ -1276,6 +1310,8 @@ export interface LoggedEvent {
 /** Parameters of namespaces.open. */
 export interface NamespacesOpenParams {
   thresholds?: ThresholdChanges
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
