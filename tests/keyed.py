@@ -14,8 +14,8 @@ from sidecar.rpc.methods import METHODS
 class Wire:
     """What is behind the socket: parameters as a client sends them, replies as they are sent."""
 
-    def __init__(self, registry: Registry, clock: Clock) -> None:
-        self.calls = Calls(Context(registry, clock, lambda: None))
+    def __init__(self, registry: Registry, clock: Clock | None = None) -> None:
+        self.calls = Calls(Context(registry, clock or Clock(), lambda: None))
 
     async def raw(self, method: str, **params: Any) -> bytes:
         """The encoded result. Raises what the wire would tell as an error."""

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,10 @@ class Steps(Layer):
         return counted
 
 
-def die_at(state_dir: Path, fatal: int) -> None:
+Work = Callable[[Path, Callable[[], None]], Coroutine[Any, Any, None]]
+
+
+def die_at(state_dir: Path, fatal: int, work: Work) -> None:
     """Do the work until the fatal step; return only if there are not so many."""
     state_dir.mkdir()
     descriptor = os.open(state_dir / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -126,13 +129,13 @@ def die_at(state_dir: Path, fatal: int) -> None:
         asyncio.run(work(state_dir, lambda: os.write(descriptor, b".") and None))
 
 
-def in_a_process_of_its_own(state_dir: Path, fatal: int) -> int:
+def in_a_process_of_its_own(state_dir: Path, fatal: int, work: Work) -> int:
     """The wait status of a process that does the work and dies at a step."""
     process = os.fork()
     if process:
         return os.waitpid(process, 0)[1]
     try:
-        die_at(state_dir, fatal)
+        die_at(state_dir, fatal, work)
     except BaseException:
         traceback.print_exc()
         os._exit(1)
@@ -140,15 +143,15 @@ def in_a_process_of_its_own(state_dir: Path, fatal: int) -> int:
     os._exit(0)
 
 
-def main() -> int:
-    """See the head of this file."""
+def main(work: Work) -> int:
+    """See the head of this file; `work` is what is to be done."""
     folder, first, stride = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     for fatal in itertools.count(first, stride):
-        status = in_a_process_of_its_own(folder / str(fatal), fatal)
+        status = in_a_process_of_its_own(folder / str(fatal), fatal, work)
         if not os.WIFSIGNALED(status):
             return os.waitstatus_to_exitcode(status)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(work))

@@ -57,12 +57,12 @@ async def states_without_a_kill(state_dir: Path) -> list[State]:
     return states
 
 
-def killed_before_each_step(folder: Path) -> list[Path]:
+def killed_before_each_step(folder: Path, module: str = "tests.crash.steps") -> list[Path]:
     """The state directories of processes that died, each one step later than the one before."""
 
     def lane(first: int) -> None:
         subprocess.run(
-            [sys.executable, "-m", "tests.crash.steps", folder, str(first), str(LANES)],
+            [sys.executable, "-m", module, folder, str(first), str(LANES)],
             check=True,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             stdout=subprocess.DEVNULL,
