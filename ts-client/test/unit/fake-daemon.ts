@@ -8,7 +8,9 @@ import type { TestContext } from "node:test"
 export interface ReceivedCall {
   readonly id: number
   readonly method: string
+  /** But the idempotency key, which is `key`. */
   readonly params: Record<string, unknown>
+  readonly key: unknown
   readonly headers: IncomingMessage["headers"]
   readonly response: ServerResponse
   /** Answers rightly. */
@@ -80,7 +82,9 @@ export async function fakeDaemon(
 async function readCall(request: IncomingMessage, response: ServerResponse): Promise<ReceivedCall> {
   const chunks: Buffer[] = []
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ReceivedCall
+  const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ReceivedCall
+  const { id, method } = body
+  const { idempotencyKey: key, ...params } = body.params
   const raw: ReceivedCall["raw"] = (body, status = 200, headers = {}) => {
     response.writeHead(status, {
       "content-type": "application/json",
@@ -93,6 +97,7 @@ async function readCall(request: IncomingMessage, response: ServerResponse): Pro
     id,
     method,
     params,
+    key,
     headers: request.headers,
     response,
     raw,
