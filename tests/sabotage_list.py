@@ -23,6 +23,7 @@ THRESHOLDS = "tests/unit/test_cascade_thresholds.py"
 PLANS = "tests/integration/test_namespace_plans.py"
 BRAKE = "tests/integration/test_namespace_brake.py"
 MOVES = "tests/integration/test_namespace_moves.py"
+KEYED = "tests/crash/test_keyed_writes.py"
 RESTORE = "tests/integration/test_namespace_restore.py"
 DETECTOR = "tests/integration/test_namespace_detector.py"
 REGISTRY = "tests/integration/test_namespace_registry.py"
@@ -65,8 +66,8 @@ SABOTAGES: Final = (
         "P2",
         "applying a plan plans anew",
         "sidecar/sweeping.py",
-        "return self._carry_out(shelved.plan, shelved.settings, shelved, request, started)",
-        "return self._carry_out(*self._plan(request), shelved, request, started)",
+        "return self._carry_out(shelved.plan, shelved.settings, shelved, request, started, key)",
+        "return self._carry_out(*self._plan(request), shelved, request, started, key)",
         f"{BRAKE}::test_a_call_may_name_its_own_share_and_a_plan_keeps_the_one_it_was_made_with",
     ),
     Sabotage(
@@ -174,6 +175,22 @@ SABOTAGES: Final = (
         "self.runner.stopping.is_set()",
         "tests/crash/test_interrupted_run.py"
         "::test_a_run_cut_at_a_seam_is_finished_at_the_next_start",
+    ),
+    Sabotage(
+        "P6",
+        "the key of a run is not kept with its beginning",
+        "sidecar/apply/runner.py",
+        "                replies.claim(tx, key, now, header.run_id)\n",
+        "                pass\n",
+        f"{KEYED}::test_a_run_cut_at_a_seam_answers_its_key_with_the_whole_report",
+    ),
+    Sabotage(
+        "P6",
+        "the reply of a keyed write is not kept",
+        "sidecar/store/replies.py",
+        "    _put(tx, key, now, None, reply.decode())\n",
+        "    pass\n",
+        f"{KEYED}::test_killed_before_any_step_each_call_sent_again_is_done_once",
     ),
     Sabotage(
         "P7",

@@ -57,19 +57,24 @@ async def states_without_a_kill(state_dir: Path) -> list[State]:
     return states
 
 
-def killed_before_each_step(folder: Path, module: str = "tests.crash.steps") -> list[Path]:
-    """The state directories of processes that died, each one step later than the one before."""
+def killed_before_each_step(
+    folder: Path, module: str = "tests.crash.steps", *, first: int = 1, apart: int = 1
+) -> list[Path]:
+    """The state directories of processes that died, each so many steps later than the one before.
 
-    def lane(first: int) -> None:
+    `module` does the work; `first` is the first step, and `apart` how many there are between.
+    """
+
+    def lane(start: int) -> None:
         subprocess.run(
-            [sys.executable, "-m", module, folder, str(first), str(LANES)],
+            [sys.executable, "-m", module, folder, str(start), str(LANES * apart)],
             check=True,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             stdout=subprocess.DEVNULL,
         )
 
     with ThreadPoolExecutor(LANES) as lanes:
-        list(lanes.map(lane, range(1, LANES + 1)))
+        list(lanes.map(lane, range(first, first + LANES * apart, apart)))
     numbered = [each for each in folder.iterdir() if each.name.isdigit()]
     return sorted(numbered, key=lambda each: int(each.name))
 
