@@ -114,6 +114,11 @@ class Registry:
             )
         return listings
 
+    @property
+    def busy(self) -> bool:
+        """Whether a namespace is being opened or has work under way: a run, a read, a write."""
+        return self._opening > 0 or any(one.busy for one in self._open.values())
+
     async def reconfigure(self, config: Config) -> None:
         """Take over thresholds of a changed config file in every open namespace."""
         self._config = config

@@ -174,6 +174,7 @@ class FakeRegistry:
         self.may_recover = asyncio.Event()
         self.may_recover.set()
         self.closed = False
+        self.busy = False
 
     async def recover(self) -> None:
         await self.may_recover.wait()

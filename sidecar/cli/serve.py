@@ -1,8 +1,24 @@
 """`forgetd serve`: run the daemon in the foreground."""
 
+import math
+from typing import Any
+
 import click
 
 from sidecar.cli.settings import Command, settings
+from sidecar.limits import IDLE_EXIT_SECONDS_MAX
+
+
+class _IdleExit(click.FloatRange):
+    """Seconds within the bound. A range alone lets nan through, after which nothing is idle."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
 
 
 @click.command(cls=Command)
@@ -24,9 +40,9 @@ from sidecar.cli.settings import Command, settings
 )
 @click.option(
     "--idle-exit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_IdleExit(min=0, min_open=True, max=IDLE_EXIT_SECONDS_MAX),
     metavar="SECONDS",
-    help="End when nobody has been connected for so long.",
+    help="End when for so long nobody was connected, and no call or run was under way.",
 )
 def command(
     config: str | None,

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,11 @@ EventSink = Callable[..., None]
 
 class ConfiguredRegistry(RegistryPort, Protocol):
     """A registry whose namespaces follow the config file."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is under way or something is still to be written."""
+        ...
 
     async def reconfigure(self, config: Config) -> None:
         """Take over what a changed config file orders."""
@@ -134,9 +140,13 @@ class Daemon:
         await self._http.close()
 
     async def _stop_when_idle(self, idle_seconds_max: float) -> None:
+        worked_at = time.monotonic()
         while not self._stop.is_set():
             await asyncio.sleep(min(IDLE_POLL_SECONDS_MAX, idle_seconds_max / 4))
-            if not len(self._calls) and self._http.idle_seconds() >= idle_seconds_max:
+            if len(self._calls) or self._registry.busy:
+                worked_at = time.monotonic()
+            idle_seconds = min(self._http.idle_seconds(), time.monotonic() - worked_at)
+            if idle_seconds >= idle_seconds_max:
                 _log.info("nobody is connected", idleSeconds=idle_seconds_max)
                 self._stop.set()
 

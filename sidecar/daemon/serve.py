@@ -38,8 +38,8 @@ PRIVATE_UMASK: Final = 0o077
 class ServeOptions:
     """The flags of `forgetd serve`; None is not given.
 
-    `idle_exit_seconds`: end when nobody has been connected for so long, for a client that
-    starts a daemon of its own.
+    `idle_exit_seconds`: end when for so long nobody was connected and no call or run was under
+    way, for a client that starts a daemon of its own.
     """
 
     socket: str | None = None

@@ -46,12 +46,15 @@ class Living:
 
 
 @asynccontextmanager
-async def living(recovers: bool = True) -> AsyncIterator[Living]:
+async def living(
+    recovers: bool = True, idle_exit_seconds: float | None = None, busy: bool = False
+) -> AsyncIterator[Living]:
     """A daemon that runs in this loop; it must have ended by itself when the block is left."""
     made: list[FakeRegistry] = []
 
     def factory(**parts: object) -> FakeRegistry:
         made.append(FakeRegistry(**parts))  # type: ignore[arg-type]
+        made[0].busy = busy
         if not recovers:
             made[0].may_recover.clear()
         return made[0]
@@ -67,7 +70,7 @@ async def living(recovers: bool = True) -> AsyncIterator[Living]:
             load_config=lambda: load_config(environ=environ),
             registry_factory=factory,  # type: ignore[arg-type]
             allow_injected_clock=False,
-            idle_exit_seconds=None,
+            idle_exit_seconds=idle_exit_seconds,
         )
         ended = asyncio.create_task(Daemon(around).run())
         await eventually(lambda: bool(made))
@@ -122,6 +125,31 @@ async def test_a_call_that_never_ends_does_not_keep_the_daemon(
         daemon.registry.spaces["default"].let_slow_ones_go.set()
         for one in (peer, other):
             await one.close()
+
+
+@pytest.mark.gate("DAEM-19")
+async def test_a_run_that_nobody_called_keeps_an_idle_exit_waiting() -> None:
+    async with living(idle_exit_seconds=0.1, busy=True) as daemon:
+        assert await asyncio.wait((daemon.ended,), timeout=0.5) == (set(), {daemon.ended})
+        daemon.registry.busy = False
+        assert await daemon.ended == 0
+
+
+@pytest.mark.gate("DAEM-19")
+async def test_a_call_whose_caller_left_keeps_an_idle_exit_waiting() -> None:
+    async with living(idle_exit_seconds=0.1) as daemon:
+        peer = await daemon.connect()
+        await peer.call("memory.put", {"id": SLOW_ID, "content": "slow"})
+        running = await daemon.connect()
+        running.begin("forgetSweep")
+        space = daemon.registry.spaces["default"]
+        await space.sweep_started.wait()
+        peer.writer.close()
+        running.writer.close()
+        assert await asyncio.wait((daemon.ended,), timeout=0.5) == (set(), {daemon.ended})
+        space.let_slow_ones_go.set()
+        space.closing.set()
+        assert await daemon.ended == 0
 
 
 @pytest.mark.gate("DAEM-13")

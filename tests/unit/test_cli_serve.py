@@ -58,6 +58,15 @@ def test_what_is_not_given_is_left_to_environment_and_file(
     assert served == [server.ServeOptions()]
 
 
+@pytest.mark.gate("DAEM-19")
+@pytest.mark.parametrize("seconds", ["2678401", "-1", "inf", "nan"])
+def test_an_idle_exit_out_of_bounds_starts_nothing(
+    forgetd: Run, served: list[server.ServeOptions], seconds: str
+) -> None:
+    assert forgetd("serve", "--idle-exit", seconds).code == 64
+    assert served == []
+
+
 @pytest.mark.gate("CLI-22")
 @pytest.mark.parametrize(
     "arguments", [("--idle-exit", "0"), ("--log-level", "loud"), ("now",), ("--port", "80")]
