@@ -7,6 +7,8 @@ import type { EventsOptions } from "./options.js"
 import { abortable, pause } from "./pause.js"
 import { parseReply } from "./reply.js"
 import { repeatable, resolveRetry, withKey, type RetryOptions, type RetryPolicy } from "./retry.js"
+import { SpawningTransport, Spawner } from "./spawn.js"
+import type { SpawnOptions } from "./spawn-options.js"
 import { Transport } from "./transport.js"
 
 /** A little more than the daemon's own deadlines, so that its typed answer comes first. */
@@ -54,6 +56,8 @@ export interface ClientOptions {
   readonly retry?: RetryOptions | false | undefined
   /** Longest answer accepted, in bytes. Default 256 MiB. */
   readonly maxReplyBytes?: number | undefined
+  /** How to start a daemon when a call finds none. Default: none is started. */
+  readonly spawn?: SpawnOptions | undefined
 }
 
 /** A method's parameters by their wire names. */
@@ -65,7 +69,8 @@ export type Params = Readonly<Record<string, unknown>>
  */
 export class RpcClient {
   readonly #socketPath: string
-  readonly #transport: Transport
+  readonly #transport: Pick<Transport, "post" | "close">
+  readonly #spawner: Spawner | undefined
   readonly #timeoutMs: number | undefined
   readonly #retry: RetryPolicy
   readonly #underWay = new Set<AbortController>()
@@ -76,7 +81,9 @@ export class RpcClient {
     this.#socketPath = socketPath
     this.#timeoutMs = checkMilliseconds(options.timeoutMs)
     this.#retry = resolveRetry(options.retry)
-    this.#transport = new Transport(socketPath, options.maxReplyBytes ?? REPLY_BYTES_MAX_DEFAULT)
+    const transport = new Transport(socketPath, options.maxReplyBytes ?? REPLY_BYTES_MAX_DEFAULT)
+    this.#spawner = options.spawn && new Spawner(socketPath, options.spawn)
+    this.#transport = this.#spawner ? new SpawningTransport(transport, this.#spawner) : transport
   }
 
   get closed(): boolean {
@@ -90,7 +97,7 @@ export class RpcClient {
    * `before` does comes first, within the same deadline; its failure is the call's.
    *
    * Rejects with TypeError or RangeError (nothing sent), RpcError, ConnectError, TimeoutError,
-   * ClosedError, ProtocolError, or the signal's reason.
+   * ClosedError, ProtocolError, SpawnError, or the signal's reason.
    */
   async call<T>(
     method: string,
@@ -187,6 +194,7 @@ export class RpcClient {
       since,
       kinds: kinds === undefined ? undefined : new Set(kinds),
       attempts: this.#retry.attempts,
+      ensure: (signal: AbortSignal) => this.#spawner?.ensure(signal),
     }
     try {
       if (before !== undefined) await abortable(before(), controller.signal)

@@ -86,3 +86,31 @@ export class ClosedError extends ForgetdError {
 
 /** The answer is not what a forgetd daemon sends: something else listens on the socket. */
 export class ProtocolError extends ForgetdError {}
+
+/** Why no daemon could be started; see `SpawnError`. */
+export type SpawnFault = "unsafe_directory" | "not_started" | "ended" | "not_ready"
+
+/**
+ * A client with the option `spawn` found no daemon and could not start one. By `reason`:
+ * `unsafe_directory`, others could put a socket of theirs where the daemon's is, so it is not
+ * even called; `not_started`, the command cannot be run; `ended`, the daemon ended before it was
+ * ready; `not_ready`, it was not ready in time.
+ */
+export class SpawnError extends ForgetdError {
+  readonly reason: SpawnFault
+  /** With which code the daemon ended; null where it did not, or by a signal. */
+  readonly exitCode: number | null
+  /** The last lines of the daemon's standard error. They hold no memories. */
+  readonly stderr: string
+
+  constructor(
+    reason: SpawnFault,
+    message: string,
+    details: { exitCode?: number | null; stderr?: string; cause?: unknown } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.reason = reason
+    this.exitCode = details.exitCode ?? null
+    this.stderr = details.stderr ?? ""
+  }
+}

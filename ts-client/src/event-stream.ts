@@ -22,6 +22,8 @@ export interface Following extends Pick<EventSource, "socketPath" | "namespace">
   /** How often to try before the daemon has answered for the first time. */
   readonly attempts: number
   readonly silentMs?: number
+  /** Comes before every connection: starts a daemon where that was asked for. */
+  readonly ensure?: (signal: AbortSignal) => Promise<void> | undefined
 }
 
 /**
@@ -32,12 +34,13 @@ export async function* followEvents(
   following: Following,
   signal: AbortSignal,
 ): AsyncGenerator<EventItem, void, undefined> {
-  const { since, kinds, attempts, silentMs = SILENT_MS_MAX, ...where } = following
+  const { since, kinds, attempts, silentMs = SILENT_MS_MAX, ensure, ...where } = following
   let place = since
   let answered = false
   // Connections since the last frame.
   for (let tried = 1; ; tried += 1) {
     try {
+      await ensure?.(signal)
       for await (const frame of readFrames({ ...where, place, silentMs }, signal)) {
         answered = true
         tried = 1

@@ -7,14 +7,16 @@ export {
   ForgetdError,
   ProtocolError,
   RpcError,
+  SpawnError,
   TimeoutError,
 } from "./errors.js"
-export type { RpcErrorData } from "./errors.js"
+export type { RpcErrorData, SpawnFault } from "./errors.js"
 export { isReset } from "./events.js"
 export type { EventItem, EventPage, EventReset, Events, LoggedEvent } from "./events.js"
 export type { NamespacesGroup, RunsGroup, SystemGroup, ThresholdsGroup } from "./groups.js"
 export { resolveSocketPath, SOCKET_PATH_BYTES_MAX } from "./socket-path.js"
 export type { RetryOptions } from "./retry.js"
+export type { SpawnOptions } from "./spawn-options.js"
 export type * from "./options.js"
 export type * from "./reports.js"
 export type * from "./types.js"

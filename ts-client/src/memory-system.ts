@@ -47,8 +47,8 @@ const DAEMON_METHODS = /^(system|namespaces)\./
 
 /**
  * One namespace of the daemon. Every method rejects as `RpcClient.call` says: RpcError,
- * ConnectError, TimeoutError, ClosedError, ProtocolError, TypeError, RangeError, or the reason
- * of the signal given.
+ * ConnectError, TimeoutError, ClosedError, ProtocolError, SpawnError, TypeError, RangeError, or the
+ * reason of the signal given.
  */
 export class MemorySystem implements AsyncDisposable {
   readonly namespace: string

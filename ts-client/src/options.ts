@@ -24,6 +24,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   "timeoutMs",
   "retry",
   "maxReplyBytes",
+  "spawn",
 ] satisfies readonly (keyof MemorySystemOptions)[])
 
 /**

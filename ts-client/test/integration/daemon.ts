@@ -10,7 +10,7 @@ import { REPOSITORY } from "../judge.js"
 import { watchTransport } from "../watch.js"
 
 export { REPOSITORY }
-const PROGRAM = process.env["FORGETD_BIN"] ?? join(REPOSITORY, ".venv", "bin", "forgetd")
+export const PROGRAM = process.env["FORGETD_BIN"] ?? join(REPOSITORY, ".venv", "bin", "forgetd")
 const START_MS = 30_000
 const STOP_MS = 30_000
 

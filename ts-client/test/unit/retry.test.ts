@@ -78,7 +78,7 @@ test("[TS-11] a write without a key is sent once, whatever fails", async (t) => 
   assert.ok(daemon.calls.every((call) => call.key === undefined))
 })
 
-test("[TS-60] a write is repeated under one key after whatever a read is repeated for", async (t) => {
+test("[TS-62] a write is repeated under one key after whatever a read is repeated for", async (t) => {
   const failures = [
     (call: ReceivedCall) => call.cut(),
     (call: ReceivedCall) => call.error(-32_000, overloaded),
@@ -98,7 +98,7 @@ test("[TS-60] a write is repeated under one key after whatever a read is repeate
   assert.match(String([...keys][0]), /^[0-9a-f-]{36}$/)
 })
 
-test("[TS-60] each write has a key of its own, or the one that it is given", async (t) => {
+test("[TS-62] each write has a key of its own, or the one that it is given", async (t) => {
   const daemon = await fakeDaemon(t, (call) => call.result({}))
   const memory = new MemorySystem({ socketPath: daemon.socketPath })
   t.after(() => memory.close())
@@ -116,7 +116,7 @@ test("[TS-60] each write has a key of its own, or the one that it is given", asy
   assert.deepEqual(others, ["mine", "mine too", "by name", undefined, undefined])
 })
 
-test("[TS-60] a write that failed for good is not repeated", async (t) => {
+test("[TS-62] a write that failed for good is not repeated", async (t) => {
   const daemon = await fakeDaemon(t, (call) => call.error(102, { retryable: false }))
   const client = new RpcClient(daemon.socketPath, quick)
   t.after(() => client.close())
@@ -125,7 +125,7 @@ test("[TS-60] a write that failed for good is not repeated", async (t) => {
   assert.equal(daemon.calls.length, 1)
 })
 
-test("[TS-60] the methods that get a key are those that take one", async (t) => {
+test("[TS-62] the methods that get a key are those that take one", async (t) => {
   const daemon = await fakeDaemon(t, (call) => call.result({}))
   const client = new RpcClient(daemon.socketPath)
   t.after(() => client.close())
