@@ -23,6 +23,7 @@ export interface RpcErrorData {
   readonly [name: string]: unknown
 }
 
+/** What all errors of this package extend. */
 export abstract class ForgetdError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -32,11 +33,15 @@ export abstract class ForgetdError extends Error {
 
 /** The daemon understood the call and answered with an error. Nothing was stored by it. */
 export class RpcError extends ForgetdError {
+  /** The method that was called, by its wire name. */
   readonly method: string
   /** JSON-RPC code: negative for the protocol and the daemon, 1xx memory, 2xx plan and run. */
   readonly code: number
+  /** The error's stable name, for example `memory_not_found`: decide by it. */
   readonly symbol: string
+  /** What is needed to mend the call. */
   readonly data: RpcErrorData
+  /** Whether the same call may succeed later. */
   readonly retryable: boolean
 
   constructor(method: string, code: number, message: string, data: RpcErrorData = {}) {
@@ -53,6 +58,7 @@ export class RpcError extends ForgetdError {
 export class ConnectError extends ForgetdError {
   /** The system's name of the failure: `ENOENT`, `ECONNREFUSED`, `EACCES`, `ECONNRESET`, … */
   readonly code: string
+  /** Where the daemon was looked for. */
   readonly socketPath: string
   /** False: the call surely did not reach the daemon. True: it may have been carried out. */
   readonly sent: boolean
@@ -67,7 +73,9 @@ export class ConnectError extends ForgetdError {
 
 /** No answer within `timeoutMs`. The daemon may still carry the call out: read before repeating. */
 export class TimeoutError extends ForgetdError {
+  /** The method that was called, by its wire name. */
   readonly method: string
+  /** The time it had, in milliseconds. */
   readonly timeoutMs: number
 
   constructor(method: string, timeoutMs: number) {
@@ -97,6 +105,7 @@ export type SpawnFault = "unsafe_directory" | "not_started" | "ended" | "not_rea
  * ready; `not_ready`, it was not ready in time.
  */
 export class SpawnError extends ForgetdError {
+  /** What went wrong. */
   readonly reason: SpawnFault
   /** With which code the daemon ended; null where it did not, or by a signal. */
   readonly exitCode: number | null

@@ -1,4 +1,5 @@
 import type { CallOptions, Params } from "./client.js"
+import type { JsonObject } from "./json.js"
 import {
   splitOptions,
   type DecisionsSelector,
@@ -143,6 +144,20 @@ export class SystemGroup {
   /** Asks the daemon to finish its calls and stop. */
   stop(options?: CallOptions): Promise<{ stopping: true }> {
     return this.#call("system.stop", {}, options)
+  }
+}
+
+/** The protocol. */
+export class RpcGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  /** The contract that the daemon keeps, as an OpenRPC document. */
+  discover(options?: CallOptions): Promise<JsonObject> {
+    return this.#call("rpc.discover", {}, options)
   }
 }
 

@@ -13,7 +13,13 @@ export {
 export type { RpcErrorData, SpawnFault } from "./errors.js"
 export { isReset } from "./events.js"
 export type { EventItem, EventPage, EventReset, Events, LoggedEvent } from "./events.js"
-export type { NamespacesGroup, RunsGroup, SystemGroup, ThresholdsGroup } from "./groups.js"
+export type {
+  NamespacesGroup,
+  RpcGroup,
+  RunsGroup,
+  SystemGroup,
+  ThresholdsGroup,
+} from "./groups.js"
 export { resolveSocketPath, SOCKET_PATH_BYTES_MAX } from "./socket-path.js"
 export type { RetryOptions } from "./retry.js"
 export type { SpawnOptions } from "./spawn-options.js"

@@ -2,7 +2,14 @@
 import { RpcClient, type CallOptions, type Params } from "./client.js"
 import { withWireEmbedding } from "./embedding.js"
 import { eventsOf, type Events } from "./events.js"
-import { NamespacesGroup, RunsGroup, SystemGroup, ThresholdsGroup, withoutNull } from "./groups.js"
+import {
+  NamespacesGroup,
+  RpcGroup,
+  RunsGroup,
+  SystemGroup,
+  ThresholdsGroup,
+  withoutNull,
+} from "./groups.js"
 import {
   openThresholds,
   splitOptions,
@@ -43,7 +50,7 @@ import type {
 } from "./types.js"
 
 /** Methods about the daemon as a whole: they need no open namespace. */
-const DAEMON_METHODS = /^(system|namespaces)\./
+const DAEMON_METHODS = /^(system|namespaces|rpc)\./
 
 /**
  * One namespace of the daemon. Every method rejects as `RpcClient.call` says: RpcError,
@@ -51,12 +58,15 @@ const DAEMON_METHODS = /^(system|namespaces)\./
  * reason of the signal given.
  */
 export class MemorySystem implements AsyncDisposable {
+  /** The wall around its memories. */
   readonly namespace: string
+  /** The daemon's socket, as an absolute path. */
   readonly socketPath: string
   readonly thresholds: ThresholdsGroup
   readonly runs: RunsGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
+  readonly rpc: RpcGroup
   readonly events: Events
   readonly #client: RpcClient
   readonly #openThresholds: OpenThresholds
@@ -77,6 +87,7 @@ export class MemorySystem implements AsyncDisposable {
     this.runs = new RunsGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)
+    this.rpc = new RpcGroup(call)
     this.events = eventsOf(call, (events, before) =>
       this.#client.follow(this.namespace, events, before),
     )

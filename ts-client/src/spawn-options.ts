@@ -5,7 +5,7 @@ export interface SpawnOptions {
    * added. It must stay in the foreground, as `forgetd serve` does.
    */
   readonly command: readonly string[]
-  /** Added to the clean environment, which has only what `cleanEnvironment` says. */
+  /** Added to what it gets of the host's: `PATH`, `HOME`, `LANG`, `TMPDIR`, `XDG_*`, `FORGETD_*`. */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** What the daemon writes to standard error is added to this file. Default: it is dropped. */
   readonly logFile?: string | undefined

@@ -150,6 +150,7 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
     ],
     [memory.forgetSweep({ dryRun: true, ...call }), "forgetSweep", { ...n, dryRun: true }],
     [memory.coldSpill({ target: 9 }), "coldSpill", { ...n, target: 9 }],
+    [memory.rpc.discover(call), "rpc.discover", n],
     [memory.thresholds.get(call), "thresholds.get", n],
     [
       memory.thresholds.set({ lowWatermark: 0.8, forgetEnabled: null }),
@@ -204,6 +205,7 @@ test("[TS-15] system calls work without opening a namespace", async (t) => {
   t.after(() => system.close())
 
   await system.system.status()
+  await system.rpc.discover()
 
   assert.equal(daemon.opened.length, 0)
 })
