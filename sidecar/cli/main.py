@@ -37,7 +37,11 @@ COMMANDS: Final = {
     "import": "importing",
     "export": "exporting",
     "namespaces": "namespaces",
+    "check": "check",
+    "rebuild": "rebuild",
     "doctor": "doctor",
+    "backup": "backup",
+    "config": "configuration",
     "call": "call",
     "stop": "stop",
 }
