@@ -5,14 +5,21 @@ from difflib import get_close_matches
 from typing import Final
 
 SHOWN_CHARACTERS_MAX: Final = 80
+# Alike enough to be a slip of the fingers; names that only share letters are less.
+LIKENESS_MIN: Final = 0.78
+BEGINNING_CHARACTERS_MIN: Final = 4
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like `name` (letter case aside), or None."""
+    """The known name that looks most like `name` (letter case aside), or the only one it begins."""
     by_folded = {_folded(candidate): candidate for candidate in known}
     # Comparing takes time by length: a name longer than any known one is not a slip of a key.
-    matches = get_close_matches(_folded(shortened(name)), by_folded, n=1, cutoff=0.6)
-    return by_folded[matches[0]] if matches else None
+    wanted = _folded(shortened(name))
+    if matches := get_close_matches(wanted, by_folded, n=1, cutoff=LIKENESS_MIN):
+        return by_folded[matches[0]]
+    begun = [folded for folded in by_folded if folded.startswith(wanted)]
+    is_cut_short = len(begun) == 1 and len(wanted) >= BEGINNING_CHARACTERS_MIN
+    return by_folded[begun[0]] if is_cut_short else None
 
 
 def remedy_for(name: str, known: Iterable[str]) -> str:

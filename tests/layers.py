@@ -27,8 +27,11 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "cli": ({"cli"}, {"base", "settings", "config", "client", "importers"}),
 }
 
-# The two commands that run server code, in the function that does it.
-SERVER_COMMANDS = {"sidecar/cli/serve.py", "sidecar/cli/doctor.py"}
+# The commands that run server code, in the function that does it: serve, and what reads files.
+SERVER_COMMANDS = {
+    f"sidecar/cli/{name}.py"
+    for name in ("backup", "check", "doctor", "rebuild", "serve", "state_files")
+}
 
 # plan/ is pure: numpy, our values, and of the standard library what cannot reach the world.
 PLAN_MODULES = {"strength", "limits", "model", "errors", "plan"}

@@ -94,6 +94,8 @@ def assert_forgetd_has(words: list[str], where: str) -> None:
     words = [word for word in words if word != "&"]
     known = help_of(words[0])
     assert known, f"{where}: there is no such command"
+    if len(words) > 1 and re.search(rf"^  {words[1]} ", known, re.MULTILINE):
+        known += help_of(*words[:2]) or ""
     for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
         assert re.search(rf"{flag}\b", known + (help_of("--help") or "")), f"{where}: no {flag}"
     plain = [word for word in words[1:2] if re.fullmatch(r"[a-z]+", word)]
@@ -102,11 +104,11 @@ def assert_forgetd_has(words: list[str], where: str) -> None:
 
 
 @cache
-def help_of(command: str) -> str | None:
+def help_of(*command: str) -> str | None:
     """What `forgetd COMMAND --help` prints, or None where there is no such command."""
     program = "import sys; from sidecar.cli.main import main; sys.exit(main())"
     done = subprocess.run(
-        [sys.executable, "-c", program, command, "--help"],
+        [sys.executable, "-c", program, *command, "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -3,11 +3,7 @@
     forgetd: what went wrong
       next: what to do about it
 
-Exit codes: 0 done · 1 the answer is negative (nothing found, something did not come back) ·
-64 the command line or a parameter is wrong · 65 the data or the state does not allow it ·
-69 no daemon answers · 70 a fault of the daemon or the command · 75 try again later ·
-77 not permitted · 78 a namespace of a newer version, or a setting that is wrong. `serve` adds 71
-and 73 (`sidecar.errors.StartError`).
+The exit codes stand in the help of `forgetd` (`sidecar.cli.main.EXIT_CODES`).
 """
 
 from dataclasses import dataclass

@@ -54,8 +54,13 @@ Exit codes:
   65  the data or the state does not allow it
   69  no daemon answers
   70  a fault of the daemon or of the command
-  75  try again later
+  71  the daemon cannot start
+  73  a directory or socket path is not safe for the daemon
+  75  try again later, or when the daemon that is in the way has stopped
   77  not permitted
+  78  a setting is wrong, or the data is of a newer version of forgetd
+  130 interrupted by Ctrl-C
+  141 whoever read the output closed it
 """
 
 
@@ -149,8 +154,17 @@ def _usage(error: click.ClickException) -> int:
         print(error.format_message(), file=sys.stderr)
         return USAGE
     path = context.command_path if isinstance(context, click.Context) else "forgetd"
-    Failure(error.format_message(), f"see {path} --help", USAGE).show()
+    following = f"see {path} --help"
+    if isinstance(error, click.NoSuchOption) and _takes_arguments(context):
+        following += f"; what begins with a dash and is no option stands after --: {path} -- -x"
+    Failure(error.format_message(), following, USAGE).show()
     return USAGE
+
+
+def _takes_arguments(context: Any) -> bool:
+    return isinstance(context, click.Context) and any(
+        isinstance(parameter, click.Argument) for parameter in context.command.params
+    )
 
 
 def _fault(error: Exception) -> int:
