@@ -28,7 +28,7 @@ from sidecar.store.segments import SegmentDamaged, is_temporary
 from sidecar.store.sqlite.connection import keep_wal, open_reader, translated
 from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.typed import Connection
-from sidecar.store.store import unknown_segments
+from sidecar.store.store import PAYLOAD_READ_TRIES, unknown_segments
 
 REBUILT: Final = "rebuilt.db"
 # A file as young as this may be the work of a run that has not committed yet.
@@ -255,16 +255,19 @@ class _Look:
         return True
 
     def _is_whole_now(self, row: Row) -> bool:
-        """Whether the memory moved since the view began, and is whole where it lies now."""
-        with looking(self._directory) as now:
-            current = rows.by_rid(now, row.rid)
-            if current is None or current == row:
-                return current is None
-            try:
-                read_payload(now, self._files, current)
-            except (PayloadDamaged, AssertionError, KeyError):
-                return False
-        return True
+        """Whether the memory moved since it was read, and is whole where it lies now."""
+        for _ in range(PAYLOAD_READ_TRIES):
+            with looking(self._directory) as now:
+                current = rows.by_rid(now, row.rid)
+                if current is None or current == row:
+                    return current is None
+                row = current
+                try:
+                    read_payload(now, self._files, current)
+                except (PayloadDamaged, AssertionError, KeyError):
+                    continue
+                return True
+        return False
 
     def _is_left(self, path: Path) -> bool:
         """Whether nobody can be at work on this file."""

@@ -217,8 +217,8 @@ class _Rids:
         wished: dict[str, int] = dict(plan.hot)
         for memory_id, line in plan.cold.items():
             place = plan.places.get(memory_id)
-            rid = place["rid"] if place else line.scalars.get("rid")
-            if isinstance(rid, int) and rid not in self._taken:
+            rid = place["rid"] if place else line.rid
+            if rid is not None and rid not in self._taken:
                 wished[memory_id] = rid
                 self._taken.add(rid)
         self._wished = wished
@@ -254,7 +254,7 @@ def _row(plan: _Plan, old: Connection, state: State, rid: int) -> Row:
             "line": line.line,
             "text_bytes": line.text_bytes,
             "bytes": size,
-            "tier_left": line.scalars.get("tier"),
+            "tier_left": line.tier_left,
         }
     if place is not None and place["tier"] == values["tier"]:
         values |= {name: place[name] for name in ("moved_run", "moved_reason", "tier_left")}

@@ -21,14 +21,15 @@ State = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sealed line: where it lies, and the columns as they were when it was written."""
+    """A sealed line: where it lies, its memory's row number, and the tier that it left."""
 
     tier: int
     segment: str
     frame: int
     line: int
     text_bytes: int
-    scalars: State
+    rid: int | None
+    tier_left: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,14 @@ def _read_segment(archive: Archive, files: SegmentFiles, tier: int, name: str) -
     digest = reader.verify()
     for frame, line, record in reader:
         key = (record.payload.id, record.content_hash.hex())
-        archive.lines[key].append(
-            Line(tier, name, frame, line, text_bytes_of(record.payload), record.scalars)
-        )
+        rid, left = (_integer(record.scalars.get(column)) for column in ("rid", "tier"))
+        text_bytes = text_bytes_of(record.payload)
+        archive.lines[key].append(Line(tier, name, frame, line, text_bytes, rid, left))
     archive.files[name] = File(tier, name, reader.count, reader.bytes, digest)
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def text_bytes_of(payload: Payload) -> int:

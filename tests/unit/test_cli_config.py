@@ -48,9 +48,7 @@ def told(forgetd: Run, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.gate("CLI-70")
-def test_every_key_is_shown_with_value_and_origin(
-    forgetd: Run, file: Path, tmp_path: Path
-) -> None:
+def test_every_key_is_shown_with_value_and_origin(forgetd: Run, file: Path, tmp_path: Path) -> None:
     answer = told(forgetd, "--state-dir", str(tmp_path / "s"))
     shown = answer["settings"]
     assert set(shown) >= {f"daemon.{key}" for key in DAEMON_KEYS} | {
