@@ -122,7 +122,8 @@ class HttpServer:
             )
             return _last_response(400, error)
         except ConnectionError:
-            raise
+            # The peer left while it was sending: no fault of ours, and nobody hears the answer.
+            return _last_response(400, InvalidRequest(detail="the connection ended too early"))
         except Exception as cause:
             return _last_response(500, internal_error(cause, "an HTTP request"))
         finally:
