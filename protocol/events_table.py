@@ -1,4 +1,7 @@
-"""events.json: every kind of event, when it is written, and the schema of its payload."""
+"""events.json: every kind of event, when it is written, and the schema of its payload.
+
+`streamOnly` are those that a stream tells of itself: they are in no log and have no number.
+"""
 
 from typing import Any
 
@@ -6,13 +9,15 @@ import msgspec
 
 from protocol.descriptions import Descriptions
 from protocol.schemas import Schema, threshold_schemas
+from sidecar.reports import StreamReset
+from sidecar.rpc.event_stream import RESET
 from sidecar.store.event_kinds import KINDS, EventKind
 from sidecar.thresholds import Thresholds
 
 
 def events_table(words: Descriptions) -> dict[str, Any]:
     """The kinds in the order of the daemon's table, and the schemas that they refer to."""
-    types = [kind.payload for kind in KINDS if kind.payload is not None]
+    types = [StreamReset, *(kind.payload for kind in KINDS if kind.payload is not None)]
     _, named = msgspec.json.schema_components(types, ref_template="#/schemas/{name}")
     _, declared = msgspec.json.schema_components([Thresholds])
     changes = threshold_schemas(declared["Thresholds"])["ThresholdChanges"]
@@ -25,7 +30,16 @@ def events_table(words: Descriptions) -> dict[str, Any]:
         {"kind": kind.kind, "when": kind.when, "payload": {"$ref": f"#/schemas/{_name(kind)}"}}
         for kind in KINDS
     ]
-    return {"kinds": kinds, "schemas": {name: schemas[name] for name in sorted(schemas)}}
+    reset = {
+        "kind": RESET,
+        "when": "No way leads from the place asked for: the oldest event there is comes next.",
+        "payload": {"$ref": f"#/schemas/{StreamReset.__name__}"},
+    }
+    return {
+        "kinds": kinds,
+        "streamOnly": [reset],
+        "schemas": {name: schemas[name] for name in sorted(schemas)},
+    }
 
 
 def _name(kind: EventKind) -> str:

@@ -110,6 +110,14 @@ def export_page(
 def _page(
     store: Store, connection: Connection, at: _Cursor | None, tiers: list[int], limit: int
 ) -> ExportPage:
+    if at is not None and event_log.folded(connection) > at.began:
+        # What changed since cannot be told any more, and the pages would not fit together.
+        raise InvalidParams(
+            "The export began before events that have been folded since",
+            field="$.cursor",
+            bound="a cursor of an export that began after the oldest event of the log",
+            remedy="start again without a cursor",
+        )
     newest = event_log.latest(connection)
     at = at or _Cursor(tiers, newest, newest)
     page = _Page(limit)

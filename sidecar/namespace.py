@@ -21,6 +21,7 @@ from sidecar.idempotency import current_key
 from sidecar.imports import Refused, import_foreign
 from sidecar.limits import CLOCK_BACK_TOLERANCE_MS
 from sidecar.model import (
+    FORGOTTEN,
     ImportFormat,
     Memory,
     MemoryInput,
@@ -361,4 +362,8 @@ class Namespace(NamespaceEvents):
         return await self._write(keeping)
 
     def _fresh(self, connection: Connection, row: Row) -> Memory:
-        return self._shown(connection, rows.by_rid(connection, row.rid) or row, False)
+        """The memory as it is now, after a write; a forgotten one without what it said."""
+        current = rows.by_rid(connection, row.rid) or row
+        if current.tier == FORGOTTEN:
+            return self._forgotten(connection, current)
+        return self._shown(connection, current, False)

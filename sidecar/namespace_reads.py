@@ -35,6 +35,7 @@ from sidecar.reports import Explanation, ExportPage, MemoryList, NamespaceStatus
 from sidecar.shown import memory_of
 from sidecar.status import explanation_of, status_of
 from sidecar.store import links, rows
+from sidecar.store.payload import Payload
 from sidecar.store.records import live_row
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
@@ -182,8 +183,18 @@ class NamespaceReads(NamespaceRuns):
             self.store.findings.corrupt_ids.add(row.id)
             return None
 
+    def _forgotten(self, connection: Connection, row: Row) -> Memory:
+        """A forgotten memory without what it said: content, metadata and extra are empty."""
+        unsaid = Payload(row.id, "", "{}", "{}", row.created_at, None, None)
+        return self._memory(connection, row, unsaid, False)
+
     def _shown(self, connection: Connection, row: Row, include_embedding: bool) -> Memory:
         payload = self.store.payload(connection, row)
+        return self._memory(connection, row, payload, include_embedding)
+
+    def _memory(
+        self, connection: Connection, row: Row, payload: Payload, include_embedding: bool
+    ) -> Memory:
         older = links.predecessors(connection, row.id)
         return memory_of(
             row,

@@ -38,7 +38,7 @@ class InvalidationReason(StrEnum):
         unknown means `manual`; the text itself stays as it is stored.
         """
         name = (text or "").strip().lower()
-        name = _OTHER_NAMES.get(name, name)
+        name = OTHER_NAMES.get(name, name)
         return cls(name) if name in _NAMES else cls.MANUAL
 
     @property
@@ -48,7 +48,7 @@ class InvalidationReason(StrEnum):
 
 
 _NAMES: Final = frozenset(reason.value for reason in InvalidationReason)
-_OTHER_NAMES: Final = {"archived": "forgotten", "forgotten/archived": "forgotten"}
+OTHER_NAMES: Final = {"archived": "forgotten", "forgotten/archived": "forgotten"}
 _STATUS: Final = {
     InvalidationReason.SUPERSEDED: SUPERSEDED,
     InvalidationReason.INCORRECT: INVALIDATED,

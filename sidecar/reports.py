@@ -18,7 +18,9 @@ RestoreOutcome = Literal[
     "destroyed",
     "unknown",
 ]
-ForgetAnswer = Literal["forgotten", "already_forgotten", "unknown", "protected", "changed"]
+ForgetAnswer = Literal[
+    "forgotten", "already_forgotten", "unknown", "protected", "changed", "corrupt"
+]
 
 
 class TierCounts(Struct, rename="camel", kw_only=True):
@@ -269,11 +271,18 @@ class NamespaceStatus(Struct, rename="camel", kw_only=True):
 
 
 class RecallReport(Struct, rename="camel", kw_only=True):
-    """The answer of memory.recall, best first. `coldScanned` counts cold memories read."""
+    """The answer of memory.recall, best first. `coldScanned` counts the cold ones looked at."""
 
     results: list[RecalledMemory]
     depth: Literal["hot", "deep"]
     cold_scanned: int
+
+
+class StreamReset(Struct, rename="camel", kw_only=True):
+    """What the event `reset` of a stream tells: the events that there are, by number."""
+
+    oldest: int
+    latest: int
 
 
 class TouchReport(Struct, rename="camel", kw_only=True):

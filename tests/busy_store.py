@@ -91,7 +91,7 @@ async def fill_busily(world: World, namespace: Namespace, seed: int, count: int 
     world.pass_time(1)
     await namespace.restore(ids=ids_in(namespace, "forgotten")[::3], run_id=None, reason=None)
     for memory_id in ids_in(namespace, "forgotten")[:2]:
-        await namespace.pin(id=memory_id, pinned=True)
+        await namespace.invalidate(id=memory_id, reason="incorrect")
         await namespace.feedback(id=memory_id, signal="regret")
     for memory_id in ids_in(namespace, "cold")[:2]:
         await namespace.update(

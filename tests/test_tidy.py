@@ -43,8 +43,8 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "com
 
 LIMIT_UNITS = {
     "BYTES", "CALLS", "CONNECTIONS", "COUNT", "DAYS", "DECISIONS", "DEPTH", "DIMENSIONS",
-    "EVENTS", "HOURS", "IDS", "INTEGER", "JOBS", "KEYS", "LIMIT", "MEMORIES", "MILLISECONDS", "MINUTES",
-    "MOVES", "MS", "NAMED",
+    "EVENTS", "HOURS", "IDS", "INTEGER", "JOBS", "KEYS", "LIMIT", "MEMORIES", "MILLISECONDS",
+    "MINUTES", "MOVES", "MS", "NAMED",
     "NAMESPACES", "PLANS", "READS", "RUN", "RUNS", "SECONDS", "SEGMENTS", "SHARE", "STREAMS",
     "THAWS", "TOP", "TOUCHED", "TOUCHES",
 }  # fmt: skip

@@ -13,7 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from sidecar.apply import journal, restore
-from sidecar.apply.journal import MOVED, Decisions
+from sidecar.apply.forget import answer_of
+from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions
 from sidecar.limits import REPORT_NAMED_MAX
 from sidecar.model import TIERS
 from sidecar.plan.plan import FORGET, SPILL
@@ -120,6 +121,7 @@ def sweep_report(
             )
         ],
         skipped_count=len(left),
+        kept=planned.kept + int(np.count_nonzero(outcomes[left] != OUTCOME_CODE["gone"])),
         bytes_reclaimed=result.bytes_reclaimed,
         space_note=result.space_note,
         duration_ms=round(duration_ms, 3),
@@ -132,7 +134,7 @@ def forget_report(begun: ForgetBegun, result: RunResult | None) -> ForgetReport:
     results = [
         ForgetResult(
             id=memory_id,
-            result=answer or ("forgotten" if next(outcomes) == MOVED else "changed"),
+            result=answer or answer_of(next(outcomes)),
         )
         for memory_id, answer in begun.results
     ]

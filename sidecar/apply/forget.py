@@ -1,17 +1,20 @@
 """Forgetting memories that a host names: the same journal and the same way back as a sweep."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from sidecar.apply.journal import DECISION, Decisions
+from sidecar.apply.journal import DECISION, OUTCOMES, Decisions
 from sidecar.model import FORGOTTEN
 from sidecar.plan.plan import FORGET, REASON_CODE
 from sidecar.reports import ForgetAnswer
 from sidecar.store import rows
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
+
+# What became of a decision, as it is answered; whatever is not named was changed meanwhile.
+_ANSWERS: Final[dict[str, ForgetAnswer]] = {"moved": "forgotten", "corrupt": "corrupt"}
 
 
 def decisions_for(
@@ -44,3 +47,8 @@ def decisions_for(
     for name in ("score", "strength", "value", "retention", "recency"):
         packed[name] = np.nan
     return packed, answers
+
+
+def answer_of(outcome: int) -> ForgetAnswer:
+    """What a decision's outcome code says to the host."""
+    return _ANSWERS.get(OUTCOMES[outcome], "changed")

@@ -10,17 +10,20 @@ import numpy as np
 from sidecar.apply import journal
 from sidecar.apply.journal import DECISION, MOVED, Decisions
 from sidecar.apply.lift import set_aside_as_forgotten
-from sidecar.errors import RunNotUndoable, RunUnknown
+from sidecar.errors import InvalidParams, RunNotUndoable, RunUnknown
 from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED
-from sidecar.plan.plan import REASON_CODE, RESTORE, THAW
-from sidecar.reasons import InvalidationReason
+from sidecar.plan.plan import FORGETTING_REASONS, REASON_CODE, RESTORE, THAW
+from sidecar.reasons import OTHER_NAMES, InvalidationReason
 from sidecar.reports import RestoreOutcome
 from sidecar.store import rows
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
+from sidecar.suggest import quoted, remedy_for, shortened
 
 UNDOABLE = frozenset({"sweep", "spill", "forget"})
 ROWS_PER_READ: Final = 1_000
+# Of the reasons that hosts gave, so many are told where none fits.
+REASONS_NAMED_MAX: Final = 20
 
 
 class _Move(NamedTuple):
@@ -102,7 +105,11 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
 
 
 def by_reason(connection: Connection, reason: str) -> Choice:
-    """Bring back every forgotten memory with this status reason or reason of its move."""
+    """Bring back every forgotten memory with this status reason or reason of its move.
+
+    Raises InvalidParams for a reason that nothing here was ever set aside for: a slip of a key
+    must not look like a restore that found nothing.
+    """
     code = REASON_CODE.get(reason, -1)
     found = rows.select(
         connection,
@@ -125,7 +132,26 @@ def by_reason(connection: Connection, reason: str) -> Choice:
             choice.revived.append(row.rid)
             choice.answers[row.id] = "restored"
             choice.order.append(row.id)
+    if not choice.order:
+        _refuse_unknown(connection, reason)
     return choice
+
+
+def _refuse_unknown(connection: Connection, reason: str) -> None:
+    given = connection.execute(
+        "SELECT DISTINCT json_extract(settings, '$.reason') FROM runs WHERE kind = 'forget'"
+        " UNION SELECT DISTINCT status_reason FROM memories WHERE status_reason IS NOT NULL"
+    ).fetchall()
+    own = [name for (name,) in given if name is not None]
+    if reason in {*own, *REASON_CODE, *InvalidationReason, *OTHER_NAMES}:
+        return
+    known = sorted({*FORGETTING_REASONS, *InvalidationReason, *own[:REASONS_NAMED_MAX]})
+    raise InvalidParams(
+        f"Nothing was forgotten for the reason {quoted(reason)}",
+        field="$.reason",
+        bound="a reason of a sweep or of memory.invalidate, or one given to memory.forget",
+        remedy=remedy_for(reason, map(shortened, known)),
+    )
 
 
 def answer(row: Row, outcome: int, now: int) -> RestoreOutcome:

@@ -65,7 +65,7 @@ def command(
     else:
         table(_COLUMNS, [_row(result) for result in answer["results"]])
         scanned = (
-            f", {count(answer['coldScanned'])} cold ones read" if answer["coldScanned"] else ""
+            f", {count(answer['coldScanned'])} cold ones looked at" if answer["coldScanned"] else ""
         )
         say(f"{count(len(answer['results']))} found ({answer['depth']}{scanned})")
     return 0 if answer["results"] else NEGATIVE

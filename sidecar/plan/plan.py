@@ -36,6 +36,8 @@ REASONS: Final = (
     "undone",
     "thawed",
 )
+# Those for which a memory is forgotten.
+FORGETTING_REASONS: Final = REASONS[: REASONS.index("called") + 1]
 REASON_CODE: Final = {name: code for code, name in enumerate(REASONS)}
 
 Protection = Literal["pinned", "held", "evergreen", "head", "newborn", "restored", "unscored"]

@@ -26,7 +26,7 @@ from sidecar.limits import (
     EVENTS_PER_READ_MAX,
     INTEGER_MAX,
 )
-from sidecar.reports import EventPage, LoggedEvent
+from sidecar.reports import EventPage, LoggedEvent, StreamReset
 from sidecar.rpc.connection import HEADERS, Connection
 from sidecar.rpc.ports import NamespacePort, RegistryPort
 from sidecar.suggest import remedy_for
@@ -37,6 +37,7 @@ STREAM_HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 RESUME_HEADER: Final = "Last-Event-ID"
+RESET: Final = "reset"
 _HEARTBEAT: Final = b": alive\n\n"
 _PARAMETERS: Final = ("namespace", "since")
 
@@ -146,8 +147,8 @@ class _News(NamedTuple):
 def _news(page: EventPage, place: int) -> _News:
     """The frames after a place: of events, or of the reset where no way leads from there."""
     if not page.oldest - 1 <= place <= page.latest:
-        told = msgspec.json.encode({"oldest": page.oldest, "latest": page.latest})
-        return _News([_frame(page.oldest - 1, "reset", told)], page.oldest - 1, False)
+        told = msgspec.json.encode(StreamReset(oldest=page.oldest, latest=page.latest))
+        return _News([_frame(page.oldest - 1, RESET, told)], page.oldest - 1, False)
     last = page.events[-1].seq if page.events else place
     return _News(list(_chunks(page.events)), last, last == page.latest)
 

@@ -159,10 +159,8 @@ class Records:
     def set_flag(
         self, tx: Transaction, memory_id: str, name: str, value: int | None, now: int
     ) -> Row:
-        """Set `pinned` or `held_until`, also of a forgotten memory. Raises MemoryNotFound."""
-        row = rows.by_id(tx.connection, memory_id)
-        if row is None:
-            raise MemoryNotFound(field="$.id", remedy="list the ids with memory.list")
+        """Set `pinned` or `held_until` of a live memory. Raises MemoryNotFound."""
+        row = live_row(tx.connection, memory_id)
         before = rows.scalars(row)
         setattr(row, name, value)
         if rows.scalars(row) == before:

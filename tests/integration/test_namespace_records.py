@@ -351,13 +351,20 @@ async def test_many_are_answered_in_the_order_asked(world: World) -> None:
 
 
 @pytest.mark.gate("RECORD-14")
-async def test_a_forgotten_memory_can_be_pinned_before_it_comes_back(world: World) -> None:
+async def test_a_forgotten_memory_is_pinned_and_held_when_it_is_back(world: World) -> None:
     namespace = await world.open(automatic=False)
     await put(namespace, *many(3))
     await namespace.forget(ids=["m00000"], reason="asked")
-    assert (await namespace.pin(id="m00000", pinned=True)).tier == "forgotten"
-    assert counted(namespace) == (2, 0, 1)
+    for refused in (
+        namespace.pin(id="m00000", pinned=True),
+        namespace.pin(id="m00000", pinned=False),
+        namespace.hold(id="m00000", until=NOW + DAY),
+    ):
+        with pytest.raises(MemoryNotFound, match="forgotten") as told:
+            await refused
+        assert "memory.restore" in told.value.data["remedy"]
     await restore(namespace, "m00000")
+    await namespace.pin(id="m00000", pinned=True)
     await namespace.cold_spill(dry_run=False, target=0)
     assert tiers(namespace) == {"m00000": "hot", "m00001": "cold", "m00002": "cold"}
     await settle(namespace)

@@ -493,7 +493,7 @@ export interface MemoryRecallParams {
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
-/** The answer of memory.recall, best first. `coldScanned` counts cold memories read. */
+/** The answer of memory.recall, best first. `coldScanned` counts the cold ones looked at. */
 export interface RecallReport {
   /** Best first. */
   results: RecalledMemory[]
@@ -864,7 +864,7 @@ export interface SweepReport {
   counts: {
     [k: string]: number
   }
-  /** Memories that stay as they are. */
+  /** Memories that this run leaves where they are, those that it skipped too. */
   kept: number
   /** The first memories that were planned and not moved. */
   skipped: Skipped[]
@@ -1030,7 +1030,7 @@ export interface ForgetResult {
   /** The id of the memory. */
   id: string
   /** What became of it. */
-  result: "already_forgotten" | "changed" | "forgotten" | "protected" | "unknown"
+  result: "already_forgotten" | "changed" | "corrupt" | "forgotten" | "protected" | "unknown"
 }
 /** Parameters of memory.restore. */
 export interface MemoryRestoreParams {
