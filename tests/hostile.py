@@ -269,10 +269,10 @@ def note_what_is_left(outcome: Outcome) -> None:
     threads = [one.name for one in threading.enumerate() if one.name.startswith("forgetd")]
     if threads:
         outcome.blame(f"threads left: {threads}")
-    outcome.held_bytes.append(_held_bytes())
+    outcome.held_bytes.append(held_bytes())
 
 
-def _held_bytes() -> int:
+def held_bytes() -> int:
     """What this process holds, without what the allocator keeps for later."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
