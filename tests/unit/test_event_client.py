@@ -130,3 +130,17 @@ def test_an_answer_of_something_else_is_told_as_such() -> None:
         with pytest.raises(Unreachable) as other:
             next(follow(Client(path)))
         assert other.value.reason == "not_forgetd"
+
+
+@pytest.mark.gate("EVT-27")
+def test_a_stream_cut_at_any_byte_is_read_on_without_gap_or_double() -> None:
+    frames = [frame(number, text="커피 \n") for number in range(8, 15)]
+    whole = b"id: 7\n\n" + b"".join(frames)
+    everything = list(parse(whole.splitlines(keepends=True)))
+    assert [one.seq for one in everything] == list(range(7, 15))
+    for cut in range(len(whole)):
+        before = list(parse(whole[:cut].splitlines(keepends=True)))
+        place = before[-1].seq if before else 7
+        rest = [b"id: %d\n\n" % place, *frames[place - 7 :]]
+        after = list(parse(b"".join(rest).splitlines(keepends=True)))
+        assert (before or everything[:1]) + after[1:] == everything, cut
