@@ -1,4 +1,4 @@
-"""A real daemon in a process of its own, in directories of its own."""
+"""A real daemon in a process of its own, in directories of its own: the one way to start one."""
 
 import contextlib
 import json
@@ -17,36 +17,37 @@ from tests.sources import ROOT
 from tests.wire import short_directory
 
 START_SECONDS_MAX = 30.0
-END_SECONDS_MAX = 30.0
-
-PROGRAM = """
-import json, sys
-from sidecar.daemon.serve import ServeOptions, serve
-sys.exit(serve(ServeOptions(**json.loads(sys.argv[1]))))
-"""
+END_SECONDS_MAX = 60.0
+COMMAND_SECONDS_MAX = 60.0
+FORGETD = (sys.executable, "-m", "sidecar.cli.main")
 
 
 class RunningDaemon:
-    """A daemon that was started, and what it said."""
+    """`forgetd serve` in `folder`, which may hold the state of one before it, and what it said."""
 
     def __init__(
-        self, folder: Path, options: Mapping[str, Any], environ: Mapping[str, str]
+        self,
+        folder: Path,
+        *flags: str,
+        socket: str | None = None,
+        state_dir: str | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
-        self.socket = Path(options.get("socket") or folder / "run" / "d.sock")
-        self.state_dir = Path(options.get("state_dir") or folder / "state")
+        self.socket = Path(socket or folder / "run" / "d.sock")
+        self.state_dir = Path(state_dir or folder / "state")
         self.log_path = folder / "daemon.log"
-        given = {"socket": str(self.socket), "state_dir": str(self.state_dir), **options}
         self._log = self.log_path.open("ab")
+        places = ("--socket", str(self.socket), "--state-dir", str(self.state_dir))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, json.dumps(given)],
+            [*FORGETD, "serve", *places, *flags],
             cwd=ROOT,
-            env={**os.environ, **environ},
+            env={**os.environ, **(environ or {})},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=self._log,
             stderr=self._log,
         )
-        self.client = Client(self.socket, timeout_seconds=START_SECONDS_MAX)
+        self.client = Client(self.socket, timeout_seconds=COMMAND_SECONDS_MAX)
 
     def ready(self) -> "RunningDaemon":
         """Wait until it serves calls; fail with what it said when it ends instead."""
@@ -59,6 +60,27 @@ class RunningDaemon:
 
         until(is_ready, START_SECONDS_MAX)
         return self
+
+    def call(self, method: str, **params: Any) -> Any:
+        """The result of a method, with parameters by name."""
+        return self.client.call(method, params)
+
+    def forgetd(
+        self, *arguments: str, stdin: bytes = b"", **variables: str
+    ) -> "subprocess.CompletedProcess[str]":
+        """One run of the command against this daemon."""
+        environment = {**os.environ, "FORGETD_SOCKET": str(self.socket), **variables}
+        done = subprocess.run(
+            [*FORGETD, *arguments],
+            input=stdin,
+            capture_output=True,
+            timeout=COMMAND_SECONDS_MAX,
+            env=environment,
+            check=False,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
 
     def signal(self, number: int) -> None:
         """Send a signal."""
@@ -76,9 +98,15 @@ class RunningDaemon:
         self._log.close()
         return code
 
+    def end(self) -> None:
+        """See to it that it has ended, by force where it has to be."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.wait()
+
     def said(self) -> str:
-        """Everything on its standard error."""
-        return self.log_path.read_text()
+        """Everything that it wrote so far."""
+        return self.log_path.read_text(encoding="utf-8")
 
     def lines(self) -> list[dict[str, Any]]:
         """Its log lines."""
@@ -89,29 +117,62 @@ class RunningDaemon:
         return [line["event"] for line in self.lines()]
 
 
-def until(condition: Callable[[], bool], seconds_max: float = START_SECONDS_MAX) -> None:
+def until(
+    condition: Callable[[], bool],
+    seconds_max: float = START_SECONDS_MAX,
+    what: str = "the condition",
+) -> None:
     """Return as soon as the condition holds; fail when it never does."""
     give_up_at = time.monotonic() + seconds_max
     while not condition():
-        assert time.monotonic() < give_up_at, "the condition never held"
+        assert time.monotonic() < give_up_at, f"after {seconds_max:g} seconds still not: {what}"
         time.sleep(0.01)
 
 
 @contextmanager
+def running_daemon(folder: Path, *flags: str, **variables: str) -> Iterator[RunningDaemon]:
+    """A daemon that serves calls, stopped in order at the end."""
+    daemon = RunningDaemon(folder, *flags, environ=variables)
+    try:
+        yield daemon.ready()
+        daemon.stop()
+    finally:
+        daemon.end()
+
+
+@contextmanager
 def daemon_folder() -> Iterator[Callable[..., RunningDaemon]]:
-    """Starts daemons in one private folder; none outlives the block."""
+    """Starts daemons in one private folder; none outlives the block.
+
+    Options are the flags of `forgetd serve`, `socket`, `state_dir` and `environ`.
+    """
     started: list[RunningDaemon] = []
     with short_directory() as folder:
 
-        def start(environ: Mapping[str, str] | None = None, **options: Any) -> RunningDaemon:
-            started.append(RunningDaemon(folder, options, environ or {}))
-            return started[-1]
+        def start(
+            environ: Mapping[str, str] | None = None,
+            *,
+            socket: str | None = None,
+            state_dir: str | None = None,
+            **options: Any,
+        ) -> RunningDaemon:
+            daemon = RunningDaemon(
+                folder, *flags_of(options), socket=socket, state_dir=state_dir, environ=environ
+            )
+            started.append(daemon)
+            return daemon
 
         start.folder = folder  # type: ignore[attr-defined]
         try:
             yield start
         finally:
             for daemon in started:
-                if daemon.process.poll() is None:
-                    daemon.process.kill()
-                daemon.wait()
+                daemon.end()
+
+
+def flags_of(options: Mapping[str, Any]) -> Iterator[str]:
+    """Options of ServeOptions as the command takes them."""
+    for name, value in options.items():
+        yield "--" + name.removesuffix("_seconds").replace("_", "-")
+        if value is not True:
+            yield str(value)

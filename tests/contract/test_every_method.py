@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from sidecar.rpc.methods import METHODS
-from tests.integration.conftest import Daemon, running_daemon, short_folder
+from tests.running import RunningDaemon, running_daemon
 from tests.sources import ROOT
+from tests.wire import short_directory
 
 ROW = re.compile(r"^\| `([\w.]+)` \| `(.*?)` \| `(.*?)` \|$", re.MULTILINE)
 SECTION = re.compile(r"^## 7 .*?(?=^## 8 )", re.MULTILINE | re.DOTALL)
@@ -32,7 +33,7 @@ def cases() -> list[Case]:
     return [Case(*row) for row in ROW.findall(section[0])]
 
 
-def curl(daemon: Daemon, method: str, params: str) -> dict[str, Any]:
+def curl(daemon: RunningDaemon, method: str, params: str) -> dict[str, Any]:
     """The reply to one call that is typed by hand."""
     body = f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}'
     done = subprocess.run(
@@ -54,7 +55,7 @@ def answers() -> Iterator[list[tuple[Case, dict[str, Any]]]]:
     """Every row's reply. PLAN and RUN stand for the ids that came back last."""
     found: list[tuple[Case, dict[str, Any]]] = []
     known: dict[str, str] = {}
-    with short_folder() as folder, running_daemon(folder, "--allow-injected-clock") as daemon:
+    with short_directory() as folder, running_daemon(folder, "--allow-injected-clock") as daemon:
         for case in cases():
             filled = Case(case.method, *(replaced(text, known) for text in case[1:]))
             reply = curl(daemon, filled.method, filled.params)

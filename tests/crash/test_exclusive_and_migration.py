@@ -25,7 +25,8 @@ from tests.crash.namespaces import (
     plain_config,
     registry_on,
 )
-from tests.integration.conftest import running_daemon, short_folder
+from tests.running import running_daemon
+from tests.wire import short_directory
 
 HOLDER = """
 import sys
@@ -100,7 +101,7 @@ async def test_a_newer_schema_is_refused_and_not_touched(tmp_path: Path) -> None
 
 @pytest.mark.gate("CRASH-20")
 def test_a_newer_schema_of_one_namespace_leaves_the_others_served() -> None:
-    with short_folder() as folder:
+    with short_directory() as folder:
         with running_daemon(folder) as daemon:
             for name in ("newer", "present"):
                 daemon.call("memory.put", namespace=name, id="a", content="this is a")

@@ -14,7 +14,8 @@ from sidecar.store.sqlite.connection import open_reader
 from sidecar.store.store import unknown_segments
 from tests.crash.load import Load
 from tests.crash.namespaces import NOW, directory_of, faults, kept, unfinished_runs
-from tests.integration.conftest import Daemon, running_daemon, short_folder, wait_until
+from tests.running import RunningDaemon, running_daemon, until
+from tests.wire import short_directory
 
 KILLS = 50
 # A spill of more than 500 memories is encoded by a process of its own, which is orphaned too.
@@ -25,7 +26,7 @@ THRESHOLDS = {"forgetThresholdCount": 150, "forgetThresholdTotal": 2_000}
 
 @pytest.mark.gate("CRASH-01")
 def test_a_daemon_killed_fifty_times_loses_nothing_and_needs_no_help(rng: random.Random) -> None:
-    with short_folder() as one, short_folder() as other, ThreadPoolExecutor(2) as lanes:
+    with short_directory() as one, short_directory() as other, ThreadPoolExecutor(2) as lanes:
         small = lanes.submit(killed_and_killed, one, 30, 60, random.Random(rng.random()))
         large = lanes.submit(killed_and_killed, other, 20, LARGE_BATCH, random.Random(rng.random()))
         told = [small.result(), large.result()]
@@ -76,7 +77,7 @@ def assert_only_older_versions_are_unknown(directory: Path) -> None:
         files.close()
 
 
-def contents(daemon: Daemon) -> dict[str, str]:
+def contents(daemon: RunningDaemon) -> dict[str, str]:
     """Every memory that the daemon has, in any tier; its counters must agree."""
     found: dict[str, str] = {}
 
@@ -93,18 +94,18 @@ def contents(daemon: Daemon) -> dict[str, str]:
         found.update({one["id"]: one["content"] for listed in tiers.values() for one in listed})
         return True
 
-    wait_until(listed_in_peace, "nothing moves while it is listed")
+    until(listed_in_peace, what="nothing moves while it is listed")
     assert (status(daemon)["readOnly"], status(daemon)["corrupt"]) == (None, 0)
     return found
 
 
-def status(daemon: Daemon) -> dict[str, Any]:
+def status(daemon: RunningDaemon) -> dict[str, Any]:
     """The state of the only namespace."""
     (namespace,) = daemon.call("system.status")["namespaces"]
     return namespace
 
 
-def pages(daemon: Daemon, tier: str) -> list[dict[str, Any]]:
+def pages(daemon: RunningDaemon, tier: str) -> list[dict[str, Any]]:
     """Every memory of a tier."""
     found: list[dict[str, Any]] = []
     cursor = None

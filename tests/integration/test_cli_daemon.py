@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Daemon, wait_until
+from tests.running import RunningDaemon, until
 
 DAY_MS = 86_400_000
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def put(daemon: Daemon, namespace: str, content: str, **fields: Any) -> dict[str, Any]:
+def put(daemon: RunningDaemon, namespace: str, content: str, **fields: Any) -> dict[str, Any]:
     memory: dict[str, Any] = daemon.call(
         "memory.put", namespace=namespace, content=content, **fields
     )
     return memory
 
 
-def weak_memories(daemon: Daemon, namespace: str, count: int) -> None:
+def weak_memories(daemon: RunningDaemon, namespace: str, count: int) -> None:
     """Memories that a sweep may forget, in a namespace that is over its total by a third."""
     now: int = daemon.call("system.clock")["now"]
     daemon.call(
@@ -47,7 +47,7 @@ def weak_memories(daemon: Daemon, namespace: str, count: int) -> None:
 
 
 @pytest.mark.gate("CLI-50")
-def test_a_memory_is_put_read_listed_and_recalled(daemon: Daemon, namespace: str) -> None:
+def test_a_memory_is_put_read_listed_and_recalled(daemon: RunningDaemon, namespace: str) -> None:
     made = daemon.forgetd(
         "call", "memory.put", '{"content":"아침마다 커피를 마신다 ☕"}', "--namespace", namespace
     )
@@ -63,7 +63,9 @@ def test_a_memory_is_put_read_listed_and_recalled(daemon: Daemon, namespace: str
 
 
 @pytest.mark.gate("CLI-14", "CLI-50")
-def test_looking_by_command_changes_no_counter_and_no_time(daemon: Daemon, namespace: str) -> None:
+def test_looking_by_command_changes_no_counter_and_no_time(
+    daemon: RunningDaemon, namespace: str
+) -> None:
     before = put(daemon, namespace, "Tofu is a grey cat")
     identity = before["id"]
     for arguments in (
@@ -86,7 +88,7 @@ def test_looking_by_command_changes_no_counter_and_no_time(daemon: Daemon, names
 
 @pytest.mark.gate("CLI-51")
 def test_the_line_that_a_dry_run_prints_applies_exactly_that_plan(
-    daemon: Daemon, namespace: str
+    daemon: RunningDaemon, namespace: str
 ) -> None:
     weak_memories(daemon, namespace, 60)
     dry = daemon.forgetd("sweep", "--dry-run", "--namespace", namespace, "--decisions", "60")
@@ -122,7 +124,7 @@ def test_the_line_that_a_dry_run_prints_applies_exactly_that_plan(
 
 
 @pytest.mark.gate("CLI-51")
-def test_runs_are_told_after_the_fact(daemon: Daemon, namespace: str) -> None:
+def test_runs_are_told_after_the_fact(daemon: RunningDaemon, namespace: str) -> None:
     weak_memories(daemon, namespace, 30)
     swept = daemon.forgetd("sweep", "--namespace", namespace, "--json")
     run = json.loads(swept.stdout)["runId"]
@@ -138,7 +140,7 @@ def test_runs_are_told_after_the_fact(daemon: Daemon, namespace: str) -> None:
 
 @pytest.mark.gate("CLI-52")
 def test_what_the_daemon_refuses_ends_in_its_exit_code_and_next_step(
-    daemon: Daemon, namespace: str
+    daemon: RunningDaemon, namespace: str
 ) -> None:
     for arguments, code in (
         (["thresholds", "set", "forgetTresholdCount=5"], 64),
@@ -162,7 +164,7 @@ def test_what_the_daemon_refuses_ends_in_its_exit_code_and_next_step(
 
 
 @pytest.mark.gate("CLI-53")
-def test_status_and_namespaces_count_what_is_there(daemon: Daemon, namespace: str) -> None:
+def test_status_and_namespaces_count_what_is_there(daemon: RunningDaemon, namespace: str) -> None:
     put(daemon, namespace, "one")
     put(daemon, namespace, "two")
     status = daemon.forgetd("status", "--namespace", namespace)
@@ -174,7 +176,7 @@ def test_status_and_namespaces_count_what_is_there(daemon: Daemon, namespace: st
 
 
 @pytest.mark.gate("CLI-54")
-def test_stop_waits_until_the_daemon_has_ended(start: Callable[..., Daemon]) -> None:
+def test_stop_waits_until_the_daemon_has_ended(start: Callable[..., RunningDaemon]) -> None:
     daemon = start()
     put(daemon, "default", "kept")
     stopped = daemon.forgetd("stop")
@@ -185,15 +187,15 @@ def test_stop_waits_until_the_daemon_has_ended(start: Callable[..., Daemon]) -> 
 
 
 @pytest.mark.gate("CLI-54")
-def test_an_idle_daemon_ends_by_itself_when_told_to(start: Callable[..., Daemon]) -> None:
+def test_an_idle_daemon_ends_by_itself_when_told_to(start: Callable[..., RunningDaemon]) -> None:
     daemon = start("--idle-exit", "0.2")
-    wait_until(lambda: daemon.process.poll() is not None, "the idle daemon ended")
+    until(lambda: daemon.process.poll() is not None, what="the idle daemon ended")
     assert daemon.process.returncode == 0
 
 
 @pytest.mark.gate("CLI-55")
 def test_a_second_daemon_is_refused_and_the_first_goes_on(
-    start: Callable[..., Daemon], folder: Path
+    start: Callable[..., RunningDaemon], folder: Path
 ) -> None:
     first = start()
     other_socket = ["serve", "--socket", str(folder / "t"), "--state-dir", str(first.state_dir)]
@@ -206,7 +208,9 @@ def test_a_second_daemon_is_refused_and_the_first_goes_on(
 
 
 @pytest.mark.gate("CLI-55")
-def test_a_wrong_setting_keeps_the_daemon_from_starting(daemon: Daemon, folder: Path) -> None:
+def test_a_wrong_setting_keeps_the_daemon_from_starting(
+    daemon: RunningDaemon, folder: Path
+) -> None:
     config = folder / "forgetd.toml"
     config.write_text("[daemon]\nsokcet = 'x'\n")
     done = daemon.forgetd("serve", "--config", str(config))
@@ -215,7 +219,7 @@ def test_a_wrong_setting_keeps_the_daemon_from_starting(daemon: Daemon, folder: 
 
 
 @pytest.mark.gate("CLI-56")
-def test_the_python_example_runs_against_the_daemon(daemon: Daemon) -> None:
+def test_the_python_example_runs_against_the_daemon(daemon: RunningDaemon) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "forget_sweep.py"],
         capture_output=True,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Daemon
+from tests.running import RunningDaemon
 
-Start = Callable[..., Daemon]
+Start = Callable[..., RunningDaemon]
 
 
-def doctor(daemon: Daemon, *options: str) -> tuple[int, dict[str, Any]]:
+def doctor(daemon: RunningDaemon, *options: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the findings by namespace."""
     done = daemon.forgetd("doctor", "--state-dir", str(daemon.state_dir), "--json", *options)
     assert "Traceback" not in done.stderr
@@ -25,12 +25,12 @@ def failed(findings: dict[str, Any], namespace: str = "default") -> list[str]:
     return [each["check"] for each in findings[namespace] if not each["ok"]]
 
 
-def put(daemon: Daemon, *identities: str) -> None:
+def put(daemon: RunningDaemon, *identities: str) -> None:
     for identity in identities:
         daemon.call("memory.put", id=identity, content=f"this is {identity}")
 
 
-def directory(daemon: Daemon) -> Path:
+def directory(daemon: RunningDaemon) -> Path:
     return daemon.state_dir / "namespaces" / "default"
 
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from sidecar.client import RpcFailure
-from tests.integration.conftest import Daemon
+from tests.running import RunningDaemon
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 GRAPH = Path(__file__).resolve().parents[2] / "examples" / "data" / "mcp-memory.jsonl"
 
 
-def import_from(daemon: Daemon, namespace: str, kind: str, path: Path) -> dict[str, Any]:
+def import_from(daemon: RunningDaemon, namespace: str, kind: str, path: Path) -> dict[str, Any]:
     done = daemon.forgetd("import", "--from", kind, str(path), "--namespace", namespace, "--json")
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
-def export(daemon: Daemon, namespace: str, path: Path, *options: str) -> str:
+def export(daemon: RunningDaemon, namespace: str, path: Path, *options: str) -> str:
     """Export to a new file; the state hash in its last line."""
     done = daemon.forgetd("export", str(path), "--namespace", namespace, *options)
     assert done.returncode == 0, done.stderr
@@ -30,7 +30,7 @@ def export(daemon: Daemon, namespace: str, path: Path, *options: str) -> str:
     return state
 
 
-def found(daemon: Daemon, namespace: str, query: str, **params: Any) -> list[str]:
+def found(daemon: RunningDaemon, namespace: str, query: str, **params: Any) -> list[str]:
     report = daemon.call("memory.recall", namespace=namespace, query=query, touch="none", **params)
     return [result["memory"]["id"] for result in report["results"]]
 
@@ -43,7 +43,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.mark.gate("IMP-65")
 def test_a_store_of_naia_comes_in_as_naia_knew_it(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     path = DATA / "naia-memory.json"
     assert import_from(daemon, namespace, "naia", path)["created"] == 4
@@ -59,7 +59,7 @@ def test_a_store_of_naia_comes_in_as_naia_knew_it(
 
 @pytest.mark.gate("IMP-65")
 def test_a_store_of_mem0_comes_in_and_its_files_stay_as_they_are(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "mem0"
     shutil.copytree(DATA / "mem0", folder)
@@ -86,7 +86,7 @@ def test_a_store_of_mem0_comes_in_and_its_files_stay_as_they_are(
 
 @pytest.mark.gate("EXP-23")
 def test_what_is_exported_and_imported_has_the_same_state(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     import_from(daemon, namespace, "mcp-memory", GRAPH)
     listed = daemon.call("memory.list", namespace=namespace, limit=100)["memories"]
@@ -110,7 +110,7 @@ def test_what_is_exported_and_imported_has_the_same_state(
 
 @pytest.mark.gate("EXP-23")
 def test_an_export_can_be_piped_into_an_import(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     import_from(daemon, namespace, "naia", DATA / "naia-memory.json")
     out = daemon.forgetd("export", "--namespace", namespace)
@@ -125,7 +125,7 @@ def test_an_export_can_be_piped_into_an_import(
 
 @pytest.mark.gate("EXP-23")
 def test_a_file_that_was_cut_off_stores_nothing(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     import_from(daemon, namespace, "mcp-memory", GRAPH)
     export(daemon, namespace, tmp_path / "whole")
@@ -144,7 +144,7 @@ def test_a_file_that_was_cut_off_stores_nothing(
 
 
 @pytest.mark.gate("EXP-24")
-def test_reading_makes_no_namespace(daemon: Daemon, namespace: str) -> None:
+def test_reading_makes_no_namespace(daemon: RunningDaemon, namespace: str) -> None:
     page = daemon.call("memory.export", namespace=namespace)
     nothing = hashlib.sha256().hexdigest()
     assert page == {"lines": [], "again": 0, "cursor": None, "stateHash": nothing, "damaged": []}
@@ -171,7 +171,7 @@ def test_reading_makes_no_namespace(daemon: Daemon, namespace: str) -> None:
     ],
 )
 def test_a_wrong_parameter_is_named_with_its_bound(
-    daemon: Daemon, namespace: str, method: str, params: dict[str, Any], field: str
+    daemon: RunningDaemon, namespace: str, method: str, params: dict[str, Any], field: str
 ) -> None:
     daemon.call("memory.put", namespace=namespace, id="m", content="x", ifExists="skip")
     with pytest.raises(RpcFailure) as refused:
@@ -182,7 +182,7 @@ def test_a_wrong_parameter_is_named_with_its_bound(
 
 
 @pytest.mark.gate("SIG-08")
-def test_a_host_says_what_it_has_learned(daemon: Daemon, namespace: str) -> None:
+def test_a_host_says_what_it_has_learned(daemon: RunningDaemon, namespace: str) -> None:
     daemon.call("memory.put", namespace=namespace, id="m", content="x")
     after = daemon.call("memory.feedback", namespace=namespace, id="m", signal="useful")
     assert (after["useCount"], after["usefulnessScore"]) == (1, 1.0)

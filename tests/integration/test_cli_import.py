@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Daemon
+from tests.running import RunningDaemon
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "data" / "mcp-memory.jsonl"
 
 
-def import_file(daemon: Daemon, namespace: str, kind: str, path: Path, *options: str) -> Any:
+def import_file(daemon: RunningDaemon, namespace: str, kind: str, path: Path, *options: str) -> Any:
     done = daemon.forgetd(
         "import", "--from", kind, str(path), "--namespace", namespace, "--json", *options
     )
@@ -19,7 +19,7 @@ def import_file(daemon: Daemon, namespace: str, kind: str, path: Path, *options:
     return json.loads(done.stdout)
 
 
-def memories(daemon: Daemon, namespace: str) -> dict[str, Any]:
+def memories(daemon: RunningDaemon, namespace: str) -> dict[str, Any]:
     """Every memory as it is stored: its strength is of the moment and left out."""
     found: dict[str, Any] = {}
     cursor = None
@@ -33,7 +33,7 @@ def memories(daemon: Daemon, namespace: str) -> dict[str, Any]:
 
 @pytest.mark.gate("IMP-40")
 def test_the_file_of_the_real_package_is_stored_and_recalled(
-    daemon: Daemon, namespace: str
+    daemon: RunningDaemon, namespace: str
 ) -> None:
     report = import_file(daemon, namespace, "mcp-memory", EXAMPLE)
     assert (report["created"], report["failed"], report["badLineCount"]) == (154, 0, 0)
@@ -50,7 +50,7 @@ def test_the_file_of_the_real_package_is_stored_and_recalled(
 @pytest.mark.gate("IMP-40")
 @pytest.mark.parametrize("kind", ["mcp-memory", "jsonl"])
 def test_the_same_file_twice_changes_nothing(
-    daemon: Daemon, namespace: str, tmp_path: Path, kind: str
+    daemon: RunningDaemon, namespace: str, tmp_path: Path, kind: str
 ) -> None:
     path = EXAMPLE
     if kind == "jsonl":
@@ -66,7 +66,7 @@ def test_the_same_file_twice_changes_nothing(
 
 @pytest.mark.gate("IMP-41")
 def test_unknown_fields_and_odd_values_are_kept(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     record = {
         "id": "메모-v1700000000000",
@@ -89,7 +89,7 @@ def test_unknown_fields_and_odd_values_are_kept(
 
 @pytest.mark.gate("IMP-42")
 def test_a_torn_file_stores_nothing_and_names_the_line(
-    daemon: Daemon, namespace: str, tmp_path: Path
+    daemon: RunningDaemon, namespace: str, tmp_path: Path
 ) -> None:
     torn = tmp_path / "torn.jsonl"
     content = EXAMPLE.read_bytes()
@@ -106,7 +106,7 @@ def test_a_torn_file_stores_nothing_and_names_the_line(
 
 
 @pytest.mark.gate("IMP-43")
-def test_a_long_file_is_piped_in(daemon: Daemon, namespace: str) -> None:
+def test_a_long_file_is_piped_in(daemon: RunningDaemon, namespace: str) -> None:
     lines = [json.dumps({"content": f"fact number {at}"}) for at in range(2_500)]
     done = daemon.forgetd(
         *("import", "--from", "jsonl", "-", "--namespace", namespace),

@@ -16,8 +16,7 @@ from sidecar import event_client
 from sidecar.client import Client, Unreachable
 from sidecar.event_client import Event, follow
 from sidecar.limits import LIST_LIMIT_MAX
-from tests.integration.conftest import FORGETD
-from tests.running import RunningDaemon, daemon_folder, until
+from tests.running import FORGETD, RunningDaemon, daemon_folder, until
 from tests.subscribers import deaf
 
 KILLS = 6

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import Daemon
+from tests.running import RunningDaemon
 from tests.sources import ROOT
 
 TESTING = (ROOT / "testing.md").read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def steps() -> Iterator[Step]:
 class Shell:
     """Types commands. PLAN and RUN stand for what was shown in their place last."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: RunningDaemon) -> None:
         (setup,) = blocks("sh", 6)
         self._functions = "\n".join(
             line for line in setup.splitlines() if re.match(r"\w+\(\)", line)
@@ -108,7 +108,9 @@ def pattern_of(wanted: str) -> re.Pattern[str]:
 
 
 @pytest.mark.gate("DOC-09")
-def test_what_is_typed_by_hand_shows_what_is_written_down(start: Callable[..., Daemon]) -> None:
+def test_what_is_typed_by_hand_shows_what_is_written_down(
+    start: Callable[..., RunningDaemon],
+) -> None:
     shell = Shell(start("--allow-injected-clock"))
     typed = list(steps())
     assert len(typed) > 40

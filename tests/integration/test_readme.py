@@ -4,18 +4,14 @@ import json
 import os
 import re
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sidecar.client import Client, RpcFailure, Unreachable
+from tests.running import COMMAND_SECONDS_MAX, RunningDaemon
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS_MAX = 30.0
-COMMAND_SECONDS_MAX = 60.0
 
 
 def block(language: str, containing: str) -> str:
@@ -27,40 +23,9 @@ def block(language: str, containing: str) -> str:
 
 
 @pytest.fixture
-def socket(tmp_path: Path) -> Iterator[Path]:
-    """The socket of a daemon that has all of `tmp_path`/state to itself."""
-    path = tmp_path / "run" / "forgetd.sock"
-    with (tmp_path / "log").open("wb") as log:
-        daemon = subprocess.Popen(
-            [
-                Path(sys.executable).with_name("forgetd"),
-                "serve",
-                *("--socket", path, "--state-dir", tmp_path / "state"),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        wait_until_ready(path, daemon, tmp_path / "log")
-        yield path
-    finally:
-        daemon.terminate()
-        assert daemon.wait(timeout=COMMAND_SECONDS_MAX) == 0
-
-
-def wait_until_ready(path: Path, daemon: subprocess.Popen[bytes], log: Path) -> None:
-    """Return when the daemon answers; fail with its log when it ends or takes too long."""
-    deadline = time.monotonic() + START_SECONDS_MAX
-    client = Client(path, timeout_seconds=5.0)
-    while True:
-        try:
-            client.call("system.status")
-            return
-        except (Unreachable, RpcFailure):
-            assert daemon.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.02)
+def socket(start: Callable[..., RunningDaemon]) -> Path:
+    """The socket of a daemon that has a state directory to itself."""
+    return start().socket
 
 
 def run(command: list[str], socket: Path, folder: Path) -> str:
