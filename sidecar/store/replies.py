@@ -11,6 +11,7 @@ from sidecar.idempotency import Key, conflict
 from sidecar.limits import (
     IDEMPOTENCY_KEY_HOURS,
     IDEMPOTENCY_REPLIES_BYTES_MAX,
+    INTEGER_MAX,
     MILLISECONDS_PER_HOUR,
 )
 from sidecar.store.sqlite.typed import Connection
@@ -19,7 +20,6 @@ from sidecar.store.sqlite.writer import Transaction
 # More than one for each that is added: the table grows no further than its bounds.
 DROPPED_PER_WRITE: Final = 4
 _BYTES_KEY: Final = "reply_bytes"
-_BYTES: Final = "octet_length(key) + coalesce(octet_length(reply), 0)"
 _LIFETIME_MS: Final = IDEMPOTENCY_KEY_HOURS * MILLISECONDS_PER_HOUR
 
 
@@ -70,17 +70,12 @@ def drop_old(tx: Transaction, now: int, limit: int) -> int:
 
     Answers how many. The key of a run that has not ended stays.
     """
-    over = _bytes(tx.connection) > IDEMPOTENCY_REPLIES_BYTES_MAX
-    before = now + 1 if over else now - _LIFETIME_MS + 1
-    dropped = tx.connection.execute(
-        "DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency INDEXED BY"
-        " idempotency_at WHERE at < ? AND reply IS NOT NULL ORDER BY at LIMIT ?)"
-        f" RETURNING {_BYTES}",
-        (before, limit),
-    ).fetchall()
-    if dropped:
-        _count(tx, -sum(size for (size,) in dropped))
-    return len(dropped)
+    return _drop(
+        tx,
+        "key IN (SELECT key FROM idempotency INDEXED BY idempotency_at"
+        " WHERE at < ? AND reply IS NOT NULL ORDER BY at LIMIT ?)",
+        (_end_of_old(tx.connection, now), limit),
+    )
 
 
 def anything_old(connection: Connection, now: int) -> bool:
@@ -93,17 +88,37 @@ def anything_old(connection: Connection, now: int) -> bool:
 
 
 def _put(tx: Transaction, key: Key, now: int, run_id: str | None, reply: str | None) -> None:
-    drop_old(tx, now, DROPPED_PER_WRITE)
-    # What may stand there is too old to be relied on.
-    old = tx.connection.execute(
-        f"DELETE FROM idempotency WHERE key = ? RETURNING {_BYTES}", (key.value,)
+    (known, oldest), *_ = tx.connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM idempotency WHERE key = ?),"
+        " (SELECT min(at) FROM idempotency)",
+        (key.value,),
     ).fetchall()
+    if oldest is not None and _end_of_old(tx.connection, now) > oldest:
+        drop_old(tx, now, DROPPED_PER_WRITE)
+    if known:  # too old to be relied on, else it would have been answered
+        _drop(tx, "key = ?", (key.value,))
     tx.connection.execute(
         "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?)",
         (key.value, key.method, key.parameters, now, run_id, reply),
     )
-    size = len(key.value.encode()) + (0 if reply is None else len(reply.encode()))
-    _count(tx, size - sum(freed for (freed,) in old))
+    _count(tx, len(key.value.encode()) + (0 if reply is None else len(reply.encode())))
+
+
+def _drop(tx: Transaction, condition: str, bindings: tuple[str | int, ...]) -> int:
+    dropped = tx.connection.execute(
+        f"DELETE FROM idempotency WHERE {condition}"
+        " RETURNING octet_length(key) + coalesce(octet_length(reply), 0)",
+        bindings,
+    ).fetchall()
+    if dropped:
+        _count(tx, -sum(size for (size,) in dropped))
+    return len(dropped)
+
+
+def _end_of_old(connection: Connection, now: int) -> int:
+    """Keys from before this time may go."""
+    over = _bytes(connection) > IDEMPOTENCY_REPLIES_BYTES_MAX
+    return INTEGER_MAX if over else now - _LIFETIME_MS + 1
 
 
 def _count(tx: Transaction, change: int) -> None:
