@@ -51,6 +51,7 @@ LIMIT_UNITS = {
 
 # Every file of the daemon that may take a file away or put another in its place, and why.
 REMOVERS: dict[str, str] = {
+    "sidecar/apply/rebuild.py": "rebuilt.db, which it made itself",
     "sidecar/cli/backup.py": "a backup's own temporary directory, and its name at the end",
     "sidecar/cli/new_file.py": "an export: its temporary name, and the file that --force names",
     "sidecar/daemon/socket.py": "the socket file: ours, or one behind which nobody listens",
@@ -58,7 +59,6 @@ REMOVERS: dict[str, str] = {
     "sidecar/store/encode.py": "temporary segments of a run that failed",
     "sidecar/store/cold_tables.py": "the index of cold memories: a cache, built anew from rows",
     "sidecar/store/doctor.py": "the commit counter, when an operator accepts a loss",
-    "sidecar/store/rebuild.py": "rebuilt.db, which it made itself",
     "sidecar/store/segment_writer.py": "a temporary segment that was not finished",
     "sidecar/store/segments.py": "temporary names: after the link, and left by a dead process",
     "sidecar/store/store.py": "temporary names, and segments of a committed unlink intent",

@@ -12,7 +12,7 @@ from sidecar.cli.shown import plural
 from sidecar.cli.state_files import namespace_directories, stopped_daemon
 
 if TYPE_CHECKING:
-    from sidecar.store.rebuild import Rebuilt
+    from sidecar.apply.rebuild import Rebuilt
 
 
 @click.command(cls=Command)
@@ -31,7 +31,7 @@ def command(in_place: bool) -> int:
     code 1 when it refused, 65 when the event log cannot be read, 75 when a daemon runs.
     """
     options = settings()
-    from sidecar.store.rebuild import rebuild
+    from sidecar.apply.rebuild import rebuild
 
     state_dir = options.state_directory()
     directories = namespace_directories(options, state_dir)

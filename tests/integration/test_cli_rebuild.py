@@ -14,9 +14,9 @@ from typing import Any
 import apsw
 import pytest
 
+from sidecar.apply.rebuild import Rebuilt, rebuild
 from sidecar.store import events
 from sidecar.store.check import REBUILT, Scope, check, looking
-from sidecar.store.rebuild import Rebuilt, rebuild
 from tests.integration.conftest import FORGETD, Daemon, running_daemon, short_folder
 from tests.sources import ROOT
 
@@ -96,6 +96,12 @@ GARBLED = (
 )
 
 
+PLACES = (
+    "SELECT id, rid, tier, text_bytes, moved_run, moved_reason, tier_left, change_counter"
+    " FROM memories ORDER BY id"
+)
+
+
 @pytest.mark.gate("REBUILD-01")
 @pytest.mark.parametrize(
     "damage",
@@ -111,15 +117,14 @@ GARBLED = (
     ],
 )
 def test_rows_scalars_and_indexes_come_back(stopped: Path, damage: str) -> None:
-    before, places = state(stopped), "SELECT id, rid, tier FROM memories ORDER BY id"
-    held = table(stopped, places)
+    before, held = state(stopped), table(stopped, PLACES)
     assert wrong(stopped) == []
     change(stopped, damage)
     result = rebuilt(stopped)
     assert (result.after, result.memories) == (before, 31)
     assert result.damaged_segments == []
     assert state(stopped) == before
-    assert table(stopped, places) == held
+    assert table(stopped, PLACES) == held
     assert wrong(stopped) == []
     assert not (stopped / REBUILT).exists()
 
@@ -220,7 +225,7 @@ def test_a_running_daemon_must_be_stopped_first(start: Start) -> None:
 KILLED_WHILE_REPLACING = """
 import os, sys
 from pathlib import Path
-from sidecar.store import rebuild
+from sidecar.apply import rebuild
 
 real, moment = rebuild.open_writer, sys.argv[2]
 

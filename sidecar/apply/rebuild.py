@@ -15,6 +15,8 @@ from typing import Any, Final, cast
 import apsw
 import msgspec
 
+from sidecar.apply import journal
+from sidecar.apply.journal import Decisions
 from sidecar.errors import Corrupt, SchemaTooNew
 from sidecar.model import COLD, HOT
 from sidecar.store import cold_tables, events
@@ -46,6 +48,8 @@ _ORDINARY: Final = (
     "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
     " AND name NOT LIKE 'sqlite_%' ORDER BY name"
 )
+# A write that brings a memory back to hot leaves what its row says of the last move.
+_MOVES_WITHOUT_RUN: Final = frozenset({"memory.thawed", "memory.adopted"})
 _PLACES: Final = (
     "SELECT id, rid, tier, segment, frame, line, bytes, moved_run, moved_reason, tier_left"
     " FROM memories"
@@ -134,6 +138,7 @@ class _Plan:
         self.archive: Archive = read_archive(directory)
         self.states: dict[str, State] = events.replay(old)
         self.places = _places(old)
+        self.moves = _Moves(old)
         self.result = Rebuilt(before=_present_hash(old), damaged_segments=self.archive.damaged)
         hot = [state for state in self.states.values() if state["tier"] == HOT]
         known = {memory_id: place["rid"] for memory_id, place in self.places.items()}
@@ -165,6 +170,39 @@ class _Plan:
             self.result.refused.append(
                 f"the payload of {len(lost)} memories was not found, they would vanish{named(lost)}"
             )
+
+
+class _Moves:
+    """Which run moved each memory last, why, and from where: by the events and the journal."""
+
+    def __init__(self, old: Connection) -> None:
+        self._old = old
+        self._last: dict[str, tuple[str | None, int]] = {}
+        self._reasons: dict[str, dict[int, int]] = {}
+        tiers: dict[str, int] = {}
+        query = (
+            "SELECT memory_id, kind, run_id, payload ->> 'tier' FROM events"
+            " WHERE payload ->> 'tier' IS NOT NULL ORDER BY seq"
+        )
+        for memory_id, kind, run_id, tier in old.execute(query):
+            if run_id is not None or kind in _MOVES_WITHOUT_RUN:
+                self._last[memory_id] = (run_id, tiers.get(memory_id, HOT))
+            tiers[memory_id] = tier
+
+    def of(self, memory_id: str, rid: int) -> dict[str, Any]:
+        """The columns that tell of the last move; nothing where its event was folded."""
+        if memory_id not in self._last:
+            return {}
+        run_id, left = self._last[memory_id]
+        reason = None if run_id is None else self._reasons_of(run_id).get(rid)
+        return {"moved_run": run_id, "moved_reason": reason, "tier_left": left}
+
+    def _reasons_of(self, run_id: str) -> dict[int, int]:
+        if run_id not in self._reasons:
+            decisions: Decisions = journal.all_decisions(self._old, run_id)[0]
+            pairs = zip(decisions["rid"].tolist(), decisions["reason"].tolist(), strict=True)
+            self._reasons[run_id] = dict(pairs)
+        return self._reasons[run_id]
 
 
 def _places(old: Connection) -> dict[str, dict[str, Any]]:
@@ -256,6 +294,7 @@ def _row(plan: _Plan, old: Connection, state: State, rid: int) -> Row:
             "bytes": size,
             "tier_left": line.tier_left,
         }
+    values |= plan.moves.of(state["id"], rid)
     if place is not None and place["tier"] == values["tier"]:
         values |= {name: place[name] for name in ("moved_run", "moved_reason", "tier_left")}
     return Row(**values)
