@@ -15,7 +15,7 @@ from sidecar.store.records import IfExists, PutResult, Records
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
-from sidecar.validation import CheckedMemory, check, converted
+from sidecar.validation import CheckedMemory, Refused, check, converted
 
 KNOWN_FIELDS: Final = frozenset(spec.encode_name for spec in msgspec.structs.fields(MemoryInput))
 PATH: Final = "$.memories"
@@ -33,14 +33,6 @@ class Member:
 
 
 M = TypeVar("M", bound=Member)
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A member of a partial call that is no memory at all, and why."""
-
-    id: str | None
-    error: InvalidParams
 
 
 def checked_members(

@@ -18,7 +18,7 @@ from sidecar.errors import ForgetdError
 from sidecar.estimate import Estimator
 from sidecar.exact_imports import import_exactly
 from sidecar.idempotency import current_key
-from sidecar.imports import Refused, import_foreign
+from sidecar.imports import import_foreign
 from sidecar.limits import CLOCK_BACK_TOLERANCE_MS
 from sidecar.model import (
     FORGOTTEN,
@@ -48,7 +48,7 @@ from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 from sidecar.threads import Threads
 from sidecar.thresholds import Value
-from sidecar.validation import check
+from sidecar.validation import Refused, check
 
 T = TypeVar("T")
 log = structlog.get_logger("forgetd.namespace")

@@ -40,6 +40,14 @@ FLOAT32_BYTES: Final = 4
 WIRE_NAMES: Final = {spec.name: spec.encode_name for spec in msgspec.structs.fields(MemoryInput)}
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A member of a partial call that is no memory at all, and why."""
+
+    id: str | None
+    error: InvalidParams
+
+
 @dataclass(slots=True)
 class CheckedMemory:
     """Column values a caller gave (absent ones are not in `scalars`), and the payload parts.

@@ -61,6 +61,9 @@ class Outcome:
     refused: int = 0
     faults: list[str] = field(default_factory=list[str])
     held_bytes: list[int] = field(default_factory=list[int])
+    threads_before: set[threading.Thread] = field(
+        default_factory=lambda: set(threading.enumerate())
+    )
 
     def see(self, body: bytes, reply: bytes | None) -> None:
         """Judge one reply."""
@@ -266,7 +269,8 @@ def note_what_is_left(outcome: Outcome) -> None:
     running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     if running:
         outcome.blame(f"tasks left: {running[:5]}")
-    threads = [one.name for one in threading.enumerate() if one.name.startswith("forgetd")]
+    new = set(threading.enumerate()) - outcome.threads_before
+    threads = [one.name for one in new if one.name.startswith("forgetd")]
     if threads:
         outcome.blame(f"threads left: {threads}")
     outcome.held_bytes.append(held_bytes())

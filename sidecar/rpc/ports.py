@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
 from sidecar.idempotency import Key
-from sidecar.imports import Refused
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
 from sidecar.reasons import ReasonName
 from sidecar.reports import (
@@ -34,6 +33,7 @@ from sidecar.reports import (
     TouchReport,
 )
 from sidecar.thresholds import Value
+from sidecar.validation import Refused
 
 IfExists = Literal["error", "replace", "skip"]
 Depth = Literal["auto", "hot", "deep"]

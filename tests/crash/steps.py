@@ -73,7 +73,7 @@ WORK: tuple[Piece, ...] = (
     forget(range(0, 24, 2)),
     restore("m2", "m4"),
     lambda namespace: namespace.pin(id="m7", pinned=True),
-    lambda namespace: namespace.hold(id="m6", until=NOW + DAY_MS),
+    lambda namespace: namespace.hold(id="m9", until=NOW + DAY_MS),
     undo_forgetting,
     forget(range(MEMORIES)),
 )

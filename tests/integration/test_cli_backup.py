@@ -14,15 +14,15 @@ import pytest
 from sidecar.store import backup as backup_module
 from sidecar.store.backup import back_up
 from sidecar.store.store import FOLDERS
-from tests.integration.conftest import Daemon
 from tests.integration.test_cli_check import three_tiers
 from tests.integration.test_cli_doctor import directory, put
 from tests.integration.test_cli_rebuild import state, wrong
+from tests.running import RunningDaemon
 
-Start = Callable[..., Daemon]
+Start = Callable[..., RunningDaemon]
 
 
-def save(daemon: Daemon, target: Path, *options: str) -> dict[str, Any]:
+def save(daemon: RunningDaemon, target: Path, *options: str) -> dict[str, Any]:
     """What a backup says, which must be whole."""
     done = daemon.forgetd(
         "backup", str(target), "--state-dir", str(daemon.state_dir), "--json", *options

@@ -14,14 +14,15 @@ import pytest
 from sidecar.store.check import Scope
 from sidecar.store.check import check as check_files
 from sidecar.store.findings import Finding
-from tests.integration.conftest import Daemon, running_daemon, short_folder
 from tests.integration.test_cli_doctor import contents, directory, failed, put
+from tests.running import RunningDaemon, running_daemon
+from tests.wire import short_directory
 
-Start = Callable[..., Daemon]
+Start = Callable[..., RunningDaemon]
 HOUR_SECONDS = 3_600
 
 
-def check(daemon: Daemon, *options: str) -> tuple[int, dict[str, Any]]:
+def check(daemon: RunningDaemon, *options: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the findings by namespace."""
     done = daemon.forgetd("check", "--state-dir", str(daemon.state_dir), "--json", *options)
     assert "Traceback" not in done.stderr
@@ -34,7 +35,7 @@ def told(findings: dict[str, Any], name: str) -> dict[str, Any]:
     return finding
 
 
-def three_tiers(daemon: Daemon) -> None:
+def three_tiers(daemon: RunningDaemon) -> None:
     """Three hot, two cold and one forgotten memory, one of them with a vector."""
     put(daemon, "c1", "c2", "f1")
     daemon.call("memory.put", id="c3", content="with a vector", embedding=[0.5, 0.25])
@@ -97,7 +98,7 @@ def test_writes_spills_and_merges_beside_a_check_are_no_findings(start: Start) -
 @pytest.fixture(scope="module")
 def sample() -> Iterator[Path]:
     """The directory of a stopped namespace with memories in every tier. Only to be copied."""
-    with short_folder() as folder:
+    with short_directory() as folder:
         with running_daemon(folder) as daemon:
             three_tiers(daemon)
             daemon.call("memory.put", id="h4", content="a hot vector", embedding=[0.5, 0.25])

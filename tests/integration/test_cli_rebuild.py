@@ -17,13 +17,14 @@ import pytest
 from sidecar.apply.rebuild import Rebuilt, rebuild
 from sidecar.store import events
 from sidecar.store.check import REBUILT, Scope, check, looking
-from tests.integration.conftest import FORGETD, Daemon, running_daemon, short_folder
+from tests.running import FORGETD, RunningDaemon, running_daemon
 from tests.sources import ROOT
+from tests.wire import short_directory
 
-Start = Callable[..., Daemon]
+Start = Callable[..., RunningDaemon]
 
 
-def fill(daemon: Daemon) -> None:
+def fill(daemon: RunningDaemon) -> None:
     """Memories in every tier, changed in many ways."""
     memories = [
         {"id": f"m{n}", "content": f"number {n} of many", "embedding": [1.0, n] if n % 3 else None}
@@ -45,7 +46,7 @@ def fill(daemon: Daemon) -> None:
 @pytest.fixture(scope="module")
 def sample() -> Iterator[Path]:
     """The directory of a stopped namespace. Only to be copied."""
-    with short_folder() as folder:
+    with short_directory() as folder:
         media = folder / "state" / "namespaces" / "default" / "media"
         with running_daemon(folder) as daemon:
             daemon.call("namespaces.open")

@@ -58,6 +58,7 @@ def test_every_error_of_the_wire_has_its_exit_code_and_a_next_step(
         "memory_exists",
         "revision_conflict",
         "supersession_conflict",
+        "idempotency_conflict",
         "policy_unknown",
     )  # the daemon always sends a remedy of its own with these
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sidecar.errors import InvalidParams
-from sidecar.imports import Refused
 from sidecar.model import MemoryInput
 from sidecar.rpc.params import convert
+from sidecar.validation import Refused
 
 MEMORIES_PATH: Final = "$.memories"
 
