@@ -121,7 +121,7 @@ class StoreModel(ModelledStore, RuleBasedStateMachine):
     def protect(self, memory_id: str, pinned: bool, days: int | None) -> None:
         until = None if days is None else self.now + days * DAY
         old = self.known.get(memory_id)
-        if old is None:
+        if old is None or old.tier == "forgotten":
             with pytest.raises(MemoryNotFound):
                 self.run(self.namespace.pin(id=memory_id, pinned=pinned))
             return
