@@ -78,6 +78,7 @@ def snapshot_of(count: int, seed: int, now: int) -> Snapshot:
         memory_type=(rid % 3).astype(np.uint8),
         importance=rng.random(count),
         fade_factor=np.ones(count),
+        faded_at=nothing,
         created_at=created_at,
         last_recalled_at=last_recalled_at,
         recall_count=np.where(recalled, whole(1, 9), 0),

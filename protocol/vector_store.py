@@ -27,6 +27,7 @@ class StoredMemory(msgspec.Struct, rename="camel", omit_defaults=True):
     memory_type: MemoryType = "semantic"
     importance: float | str = 0.5
     fade_factor: float | str = 1.0
+    faded_at: int | None = None
     created_at: int = NOW - 100 * DAY
     last_recalled_at: int | None = None
     recall_count: int = 0
@@ -86,6 +87,7 @@ def snapshot_of(
         memory_type=codes(MEMORY_TYPES.index(m.memory_type) for m in live),
         importance=np.array([float(m.importance) for m in live], dtype=np.float64),
         fade_factor=np.array([float(m.fade_factor) for m in live], dtype=np.float64),
+        faded_at=integers(m.faded_at for m in live),
         created_at=integers(m.created_at for m in live),
         last_recalled_at=integers(m.last_recalled_at for m in live),
         recall_count=integers(m.recall_count for m in live),

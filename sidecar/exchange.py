@@ -25,7 +25,14 @@ _SHARED: Final = tuple(
     if name in ExportedMemory.__struct_fields__ and name != "embedding"
 )
 # Fields whose column has the same name and the same values.
-_COPIED: Final = ("status_reason", "status_at", "revision", "forgotten_at", "restored_at")
+_COPIED: Final = (
+    "status_reason",
+    "status_at",
+    "revision",
+    "forgotten_at",
+    "restored_at",
+    "faded_at",
+)
 
 
 @dataclass(slots=True)

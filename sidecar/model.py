@@ -162,6 +162,7 @@ class ExportedMemory(Struct, rename="camel", forbid_unknown_fields=True, kw_only
     forgotten_at: Milliseconds | None
     restored_at: Milliseconds | None
     content_hash: str | None
+    faded_at: Milliseconds | None = None
 
 
 class RecalledMemory(Struct, rename="camel", kw_only=True):

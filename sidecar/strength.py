@@ -170,6 +170,15 @@ def wilson_upper(successes: Float64, failures: Float64) -> Float64:
     return (successes + square / 2.0 + spread) / (tries + square)
 
 
+def wilson_lower(successes: Float64, failures: Float64) -> Float64:
+    """The lower bound of each success rate, Wilson 95 %. Every row has at least one outcome."""
+    tries = successes + failures
+    square = WILSON_Z * WILSON_Z
+    spread = WILSON_Z * np.sqrt(successes * (failures / tries) + square / 4.0)
+    # Without a success both terms are equal: what rounding leaves is held at nothing.
+    return np.maximum(0.0, (successes + square / 2.0 - spread) / (tries + square))
+
+
 def _apply_outcomes(columns: StrengthColumns, retention: Float64) -> None:
     """Multiply in the outcomes of the procedural rows that were tried (usually few)."""
     successes, failures = columns.success_count, columns.failure_count

@@ -19,6 +19,7 @@ def whole_memory(*, id: str, content: str, created_at: Any, **given: Any) -> dic
         "importanceBase": None,
         "importanceSource": "estimated" if given.get("importanceBase") is None else "host",
         "fadeFactor": 1.0,
+        "fadedAt": None,
         "estimate": None,
         "estimator": None,
         "createdAt": created_at,

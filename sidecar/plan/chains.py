@@ -25,13 +25,15 @@ class Chains:
 
     `depth` counts the live versions newer than the row (0: none). `has_predecessor` is true
     where an older version is live; `predecessor_gone_at` is when the last older version was
-    forgotten (ms, 0: none was).
+    forgotten (ms, 0: none was). `endless` is true where following the row never ends: a
+    self-link, a loop, or what leads into one.
     """
 
     in_force: Bool
     depth: Int64
     has_predecessor: Bool
     predecessor_gone_at: Int64
+    endless: Bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def chains_of(snapshot: Snapshot) -> Chains:
         depth=np.zeros(size, dtype=np.int64),
         has_predecessor=np.zeros(size, dtype=np.bool_),
         predecessor_gone_at=np.zeros(size, dtype=np.int64),
+        endless=np.zeros(size, dtype=np.bool_),
     )
     if len(snapshot.gone_rid) == 0 and not np.any(snapshot.successor_rid > 0):
         return chains
@@ -74,6 +77,7 @@ def chains_of(snapshot: Snapshot) -> Chains:
     live = np.flatnonzero(graph.live)
     chains.in_force[graph.row[live]] = in_force[live]
     chains.depth[graph.row[live]] = depth[live]
+    chains.endless[graph.row[live]] = endless[live]
     _mark_predecessors(chains, graph, landing)
     return chains
 

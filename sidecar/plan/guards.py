@@ -70,6 +70,11 @@ def protection_names(bits: int) -> list[Protection]:
     return [kind for kind in PROTECTIONS if bits & PROTECTION_BIT[kind]]
 
 
+def first_kinds(bits: UInt8) -> UInt8:
+    """The place in PROTECTIONS of the kind that a report names, of rows that have one."""
+    return _FIRST[bits].astype(np.uint8)
+
+
 def count_by_first_kind(bits: UInt8) -> dict[str, int]:
     """How many rows each kind keeps. A row under several kinds counts once, for the first."""
     counts = np.bincount(_FIRST[bits[bits > 0]], minlength=len(PROTECTIONS))

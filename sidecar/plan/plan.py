@@ -21,7 +21,8 @@ SPILL: Final = 0
 FORGET: Final = 1
 THAW: Final = 2
 RESTORE: Final = 3
-ACTIONS: Final = ("spill", "forget", "thaw", "restore")
+FADE: Final = 4
+ACTIONS: Final = ("spill", "forget", "thaw", "restore", "fade")
 
 # Why a decision was made. Append only: journals hold the numbers.
 REASONS: Final = (
@@ -35,6 +36,9 @@ REASONS: Final = (
     "restored",
     "undone",
     "thawed",
+    "likely_duplicate",  # another memory says the same
+    "low_performance",  # a procedure that was tried and mostly failed
+    "time_decay",  # weak by age
 )
 # Those for which a memory is forgotten.
 FORGETTING_REASONS: Final = REASONS[: REASONS.index("called") + 1]
@@ -79,6 +83,7 @@ class Snapshot:
     memory_type: UInt8
     importance: Float64
     fade_factor: Float64
+    faded_at: Int64
     created_at: Int64
     last_recalled_at: Int64
     recall_count: Int64

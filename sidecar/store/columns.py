@@ -33,6 +33,7 @@ _TYPES: Final[dict[str, Any]] = {
     "memory_type": np.uint8,
     "importance": np.float64,
     "fade_factor": np.float64,
+    "faded_at": np.int64,
     "created_at": np.int64,
     "last_recalled_at": np.int64,
     "recall_count": np.int64,
@@ -51,10 +52,11 @@ _TYPES: Final[dict[str, Any]] = {
     "media_group": np.int64,
 }
 _LOADED: Final = (
-    "rid, id, tier, status, memory_type, coalesce(importance, estimate), fade_factor, created_at,"
-    " coalesce(last_recalled_at, 0), recall_count, success_count, failure_count, pinned,"
-    " evergreen, coalesce(held_until, 0), coalesce(restored_at, 0), coalesce(expires_at, 0),"
-    " coalesce(valid_from, 0), change_counter, bytes, text_bytes, embedding_dimensions, media_ref"
+    "rid, id, tier, status, memory_type, coalesce(importance, estimate), fade_factor,"
+    " coalesce(faded_at, 0), created_at, coalesce(last_recalled_at, 0), recall_count,"
+    " success_count, failure_count, pinned, evergreen, coalesce(held_until, 0),"
+    " coalesce(restored_at, 0), coalesce(expires_at, 0), coalesce(valid_from, 0),"
+    " change_counter, bytes, text_bytes, embedding_dimensions, media_ref"
 )
 _LOADED_AT_ONCE: Final = 4_096
 
@@ -102,6 +104,7 @@ class Columns:
             row.memory_type,
             row.value,
             row.fade_factor,
+            row.faded_at,
             row.created_at,
             row.last_recalled_at,
             row.recall_count,
@@ -370,6 +373,7 @@ _MIDDLE: Final = (
     "memory_type",
     "importance",
     "fade_factor",
+    "faded_at",
     "created_at",
     "last_recalled_at",
     "recall_count",

@@ -101,6 +101,8 @@ class GcSuggested(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tr
 
 
 STATE_FIELDS: Final = tuple(sorted(set(COLUMNS) - PLACEMENT))
+# Columns that came after the first release: hashed only where set, so that older exports agree.
+STATE_FIELDS_LATER: Final = frozenset({"faded_at"})
 # What an event tells of a row: its state, its tier, and how often it has changed.
 EVENT_FIELDS: Final = frozenset(STATE_FIELDS) | {"tier", "change_counter"}
 

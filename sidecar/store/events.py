@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from sidecar.model import ACTIVE, COLD, FORGOTTEN, HOT, SEMANTIC
-from sidecar.store.event_kinds import EVENT_FIELDS, STATE_FIELDS
+from sidecar.store.event_kinds import EVENT_FIELDS, STATE_FIELDS, STATE_FIELDS_LATER
 from sidecar.store.sqlite.typed import Connection
 
 # What a memory is when it is made, unless its event says otherwise. Never to be changed: the
@@ -127,6 +127,9 @@ def replayed_hash(connection: Connection) -> str:
 def _hash(records: Iterator[dict[str, Any]]) -> str:
     digest = hashlib.sha256()
     for record in records:
+        for name in STATE_FIELDS_LATER:
+            if record[name] is None:
+                del record[name]
         digest.update(json.dumps(record, ensure_ascii=False, sort_keys=True).encode())
         digest.update(b"\n")
     return digest.hexdigest()

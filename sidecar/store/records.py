@@ -265,6 +265,7 @@ class Records:
         elif value != shown:
             row.importance = value
             row.fade_factor = 1.0
+            row.faded_at = None
 
     def _set_successor(
         self, tx: Transaction, row: Row, scalars: dict[str, Any], now: int, field: str

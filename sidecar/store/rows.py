@@ -67,6 +67,7 @@ class Row(msgspec.Struct):
     moved_run: str | None
     moved_reason: int | None
     tier_left: int | None
+    faded_at: int | None
 
     @property
     def value(self) -> float:
