@@ -11,6 +11,12 @@
     [namespaces.me.thresholds]        for one namespace, over [thresholds]
     forget_enabled = false
 
+    [cycle]                           for every namespace; FORGETD_CYCLE_<KEY>
+    enabled = true
+
+    [namespaces.me.cycle]             for one namespace, over [cycle]
+    fade_interval_days = 14
+
 Every variable may also be written out as FORGETD_<SECTION>_<KEY>. An unknown key is an error.
 """
 
@@ -26,6 +32,13 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.config_text import line_of
+from sidecar.cycle_config import (
+    CYCLE_KEYS,
+    CycleOptions,
+    CycleValue,
+    cycle_options,
+    parse_cycle_value,
+)
 from sidecar.errors import ConfigError, InvalidParams
 from sidecar.limits import NAMESPACE_NAME_BYTES_MAX
 from sidecar.locations import socket_path, state_directory
@@ -53,7 +66,8 @@ NAMESPACE_NAME: Final = re.compile(
     rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAMESPACE_NAME_BYTES_MAX - 1}}}"
 )
 DAEMON_KEYS: Final = DaemonSection.__struct_fields__
-SECTIONS: Final = ("daemon", "thresholds", "namespaces")
+SECTIONS: Final = ("daemon", "thresholds", "cycle", "namespaces")
+NAMESPACE_SECTIONS: Final = ("thresholds", "cycle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,10 @@ class Config:
     path: Path | None = None
     thresholds: dict[str, Value] = field(default_factory=dict[str, Value])
     namespaces: dict[str, dict[str, Value]] = field(default_factory=dict[str, dict[str, Value]])
+    cycle: dict[str, CycleValue] = field(default_factory=dict[str, CycleValue])
+    cycles: dict[str, dict[str, CycleValue]] = field(
+        default_factory=dict[str, dict[str, CycleValue]]
+    )
     origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
 
     def thresholds_for(self, namespace: str) -> dict[str, Value]:
@@ -75,6 +93,10 @@ class Config:
         # Names of namespaces differ by more than letter case.
         own = self.namespaces.get(namespace.casefold(), {})
         return {**self.thresholds, **own}
+
+    def cycle_for(self, namespace: str) -> CycleOptions:
+        """What the cycle of one namespace goes by."""
+        return cycle_options({**self.cycle, **self.cycles.get(namespace.casefold(), {})})
 
 
 def default_config_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -132,19 +154,25 @@ class _Reader:
         self.text = text
         self.environ = environ
         self.origins: dict[str, Origin] = {}
+        self.cycles: dict[str, dict[str, CycleValue]] = {}
 
     def config(self, flags: Mapping[str, object]) -> Config:
         document = self._document()
         self._refuse_unknown(document, SECTIONS, ())
         thresholds = self._file_thresholds(document.get("thresholds", {}), ("thresholds",))
         thresholds |= self._environment_thresholds()
+        cycle = self._file_cycle(document.get("cycle", {}), ("cycle",))
+        cycle |= self._environment_cycle()
         namespaces = self._namespaces(document.get("namespaces", {}))
+        self._check_cycles(cycle)
         daemon = self._daemon(document.get("daemon", {}), flags)
         return Config(
             daemon=daemon,
             path=self.path,
             thresholds=thresholds,
             namespaces=namespaces,
+            cycle=cycle,
+            cycles=self.cycles,
             origins=self.origins,
         )
 
@@ -222,11 +250,50 @@ class _Reader:
         try:
             parsed = parse_threshold(WIRE_BY_SNAKE[key], value)
         except InvalidParams as error:
-            bound, remedy = error.data.get("bound"), error.data.get("remedy")
-            raise ConfigError(f"{where} must be {bound}", str(remedy)) from None
+            raise _out_of_bounds(where, error) from None
         assert parsed is not None, "neither TOML nor the environment has a null"
         self.origins[dotted] = origin
         return parsed
+
+    def _file_cycle(self, table: object, at: tuple[str, ...]) -> dict[str, CycleValue]:
+        section = self._table(table, at)
+        self._refuse_unknown(section, CYCLE_KEYS, at)
+        return {
+            key: self._cycle_value(
+                key, value, self._where((*at, key)), ".".join((*at, key)), "file"
+            )
+            for key, value in section.items()
+        }
+
+    def _environment_cycle(self) -> dict[str, CycleValue]:
+        self._refuse_unknown_variables("CYCLE", CYCLE_KEYS)
+        values: dict[str, CycleValue] = {}
+        for key in CYCLE_KEYS:
+            variable = f"FORGETD_CYCLE_{key.upper()}"
+            if text := self.environ.get(variable):
+                value = _number_or_text(text)
+                values[key] = self._cycle_value(key, value, variable, f"cycle.{key}", "env")
+        return values
+
+    def _cycle_value(
+        self, key: str, value: object, where: str, dotted: str, origin: Origin
+    ) -> CycleValue:
+        try:
+            parsed = parse_cycle_value(key, value)
+        except InvalidParams as error:
+            raise _out_of_bounds(where, error) from None
+        self.origins[dotted] = origin
+        return parsed
+
+    def _check_cycles(self, common: Mapping[str, CycleValue]) -> None:
+        """Check what only holds together, for all namespaces and for each that has its own."""
+        tables = {("namespaces", name, "cycle"): own for name, own in self.cycles.items()}
+        for at, own in {("cycle",): {}, **tables}.items():
+            try:
+                cycle_options({**common, **own}, ".".join(at))
+            except InvalidParams as error:
+                remedy = str(error.data.get("remedy"))
+                raise ConfigError(f"{self.path}: {error}", remedy) from None
 
     def _namespaces(self, tables: object) -> dict[str, dict[str, Value]]:
         found: dict[str, dict[str, Value]] = {}
@@ -240,10 +307,13 @@ class _Reader:
                     "of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
                 )
             section = self._table(table, at)
-            self._refuse_unknown(section, ("thresholds",), at)
+            self._refuse_unknown(section, NAMESPACE_SECTIONS, at)
             found[name.casefold()] = self._file_thresholds(
                 section.get("thresholds", {}), (*at, "thresholds")
             )
+            if "cycle" in section:
+                own = self._file_cycle(section["cycle"], (*at, "cycle"))
+                self.cycles[name.casefold()] = own
         return found
 
     def _table(self, value: object, at: tuple[str, ...]) -> dict[str, object]:
@@ -272,6 +342,10 @@ class _Reader:
         """`file:line: dotted.key`, or without the line where it cannot be told."""
         line = line_of(self.text, at)
         return f"{self.path}{f':{line}' if line else ''}: {quoted('.'.join(at))}"
+
+
+def _out_of_bounds(where: str, error: InvalidParams) -> ConfigError:
+    return ConfigError(f"{where} must be {error.data.get('bound')}", str(error.data.get("remedy")))
 
 
 def _number_or_text(text: str) -> Any:

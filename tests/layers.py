@@ -15,7 +15,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "base": (BASE, set()),
     "strength": ({"strength"}, {"base"}),
     "plan": ({"plan"}, {"base", "strength"}),
-    "settings": ({"exchange", "thresholds", "validation"}, {"base", "plan"}),
+    "settings": ({"cycle_config", "exchange", "thresholds", "validation"}, {"base", "plan"}),
     "config": ({"config"}, {"base", "settings"}),
     "store": ({"store"}, VALUES),
     "apply": ({"apply"}, VALUES | {"store"}),

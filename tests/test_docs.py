@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidecar import config, errors, limits, thresholds
+from sidecar import config, cycle_config, errors, limits, thresholds
 from tests.sources import ROOT, name_of, repository_files, text_of, tree_of
 
 PAGES = ("methods", "errors", "limits", "configuration", "operations")
@@ -180,7 +180,7 @@ def test_every_configuration_key_is_documented() -> None:
     for section in config.SECTIONS:
         assert f"[{section}" in text, section
     documented = {cells[0].strip("`") for cells in table_rows(text)} - {"key"}
-    assert documented == {*config.DAEMON_KEYS, *thresholds.WIRE_BY_SNAKE}
+    assert documented == {*config.DAEMON_KEYS, *thresholds.WIRE_BY_SNAKE, *cycle_config.CYCLE_KEYS}
 
 
 @pytest.mark.gate("DOC-07")

@@ -62,7 +62,8 @@ async def test_every_version_gets_the_same_state_from_the_same_file(world: World
     assert report.created == closing["forgetd"]["records"] == 27
     assert state_hash(target) == closing["forgetd"]["stateHash"]
     assert lines_of(await pages_of(target)) == [
-        line if line["tier"] == "forgotten" else {**line, **placed_hot()} for line in lines
+        {"fadedAt": None, **line, **({} if line["tier"] == "forgotten" else placed_hot())}
+        for line in lines
     ]
 
 

@@ -121,7 +121,7 @@ def test_thresholds_may_come_from_the_environment(write) -> None:
         ("[thresholds]\nforgetThresholdCount = 1\n", 2, "forgetThresholdCount", "_threshold_co"),
         ("[namespaces.me]\nthreshold = {}\n", 2, "namespaces.me.threshold", "thresholds"),
         ("[namespaces.me.thresholds]\nlow = 1\n", 2, "namespaces.me.thresholds.low", "low_waterm"),
-        ("x = 1\n", 1, "'x'", "daemon, thresholds, namespaces"),
+        ("x = 1\n", 1, "'x'", "daemon, thresholds, cycle, namespaces"),
     ],
 )
 def test_an_unknown_key_is_an_error_with_its_line_and_the_likely_name(
@@ -217,3 +217,57 @@ def test_a_file_that_was_named_must_be_there_and_readable(tmp_path: Path) -> Non
         load_config(environ={"FORGETD_CONFIG": str(tmp_path / "none.toml")})
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config(path=tmp_path, environ={})
+
+
+CYCLES = """\
+[cycle]
+enabled = true
+fade_interval_days = 14
+
+[namespaces.work.cycle]
+semantic_fade_threshold = 0.3
+"""
+
+
+@pytest.mark.gate("CYC-30")
+def test_a_cycle_goes_by_its_namespace_then_by_all_then_by_defaults(write) -> None:
+    config = write(CYCLES, {"FORGETD_CYCLE_FADE_FACTOR": "0.25"})
+    work, other = config.cycle_for("WORK"), config.cycle_for("other")
+    assert (work.semantic_fade_threshold, other.semantic_fade_threshold) == (0.3, 0.15)
+    assert (work.enabled, work.fade_interval_days, work.fade_factor) == (True, 14.0, 0.25)
+    assert (other.interval_hours, other.duplicate_guard) == (24.0, True)
+    assert config.origins["cycle.fade_factor"] == "env"
+    assert config.origins["namespaces.work.cycle.semantic_fade_threshold"] == "file"
+
+
+@pytest.mark.gate("CYC-30")
+@pytest.mark.parametrize(
+    "text,told,remedy",
+    [
+        ("[cycle]\nfade_facter = 0.5\n", ":2: 'cycle.fade_facter'", "mean fade_factor?"),
+        ("[cycle]\n\nfade_floor = 0\n", ":3: 'cycle.fade_floor'", "default is 0.01"),
+        (
+            "[cycle]\nsemantic_prune_threshold = 0.2\n",
+            "semantic_prune_threshold (0.2) is above cycle.semantic_fade_threshold (0.15)",
+            "lower semantic_prune_threshold",
+        ),
+        (
+            "[cycle]\nepisodic_prune_threshold = 0.2\n"
+            "[namespaces.work.cycle]\nepisodic_fade_threshold = 0.1\n",
+            "namespaces.work.cycle.episodic_prune_threshold (0.2)",
+            "raise episodic_fade_threshold",
+        ),
+    ],
+)
+def test_a_wrong_cycle_is_refused_as_a_whole(write, text: str, told: str, remedy: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        write(text)
+    assert told in str(refused.value)
+    assert remedy in str(refused.value.data["remedy"])
+
+
+@pytest.mark.gate("CYC-30")
+def test_a_wrong_variable_of_the_cycle_is_named(write) -> None:
+    for variable in ("FORGETD_CYCLE_FADE_FACTER", "FORGETD_CYCLE_FADE_FACTOR"):
+        with pytest.raises(ConfigError, match=variable):
+            write("", {variable: "2"})

@@ -770,6 +770,8 @@ export interface ExportedMemory {
   restoredAt: number | null
   /** SHA-256 of the payload, in hexadecimals; null in a line made by hand. */
   contentHash: string | null
+  /** When fading last lowered the importance, in ms. */
+  fadedAt: number | null
 }
 /** Parameters of memory.import. */
 export interface MemoryImportParams {
