@@ -94,6 +94,7 @@ def memories(draw: st.DrawFn, id: str, ids: Sequence[str]) -> StoredMemory:
             memory_type=st.sampled_from(["semantic", "episodic", "procedural"]),
             importance=st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, "NaN", -1.0]) | st.floats(0, 1),
             fade_factor=st.sampled_from([1.0, 1.0, 0.5, 0.0]),
+            faded_at=st.none() | TIMES,
             created_at=TIMES,
             last_recalled_at=st.none() | TIMES,
             recall_count=st.integers(0, 7),
