@@ -54,6 +54,7 @@ async def a_line(world: World, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.gate("EXP-10")
+@pytest.mark.gate("CYC-31")
 async def test_every_version_gets_the_same_state_from_the_same_file(world: World) -> None:
     opening, *lines, closing = map(json.loads, GOLDEN.read_text(encoding="utf-8").split("\n")[:-1])
     assert opening["forgetd"]["export"] == 1
@@ -203,7 +204,7 @@ async def test_a_line_that_contradicts_itself_is_refused_by_its_field(
 async def test_a_line_without_one_of_its_fields_is_refused(world: World) -> None:
     whole = await a_line(world)
     target = await world.open("target", automatic=False)
-    for name in whole:
+    for name in set(whole) - {"fadedAt"}:  # which older exports do not have
         cut = {key: value for key, value in whole.items() if key != name}
         with pytest.raises(InvalidParams, match=name):
             await take_back(target, [cut])
