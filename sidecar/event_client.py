@@ -30,6 +30,8 @@ _COMES_BACK: Final = ("no_socket", "refused", "timeout", "broken")
 class Event(NamedTuple):
     """One event. `data` is the logged event; of a `reset` it has `oldest` and `latest`.
 
+    `seq` 0, of an event that is no reset: it is told to those who follow, and is in no log.
+
     After a reset what was built from earlier events counts no more: events were folded away, or
     the store is another one. The stream begins anew with event `oldest`.
     """
@@ -58,7 +60,8 @@ def follow(
         try:
             for frame in _frames(client, namespace, place):
                 answered, told, wait_seconds = True, False, RETRY_FIRST_SECONDS
-                place = frame.seq
+                if frame.seq or frame.kind in ("", RESET):
+                    place = frame.seq
                 if frame.kind:
                     yield frame
         except (Unreachable, RpcFailure) as error:
@@ -93,10 +96,10 @@ def parse(lines: Iterable[bytes]) -> Iterator[Event]:
         if text:
             name, _, value = text.partition(":")
             fields[name] = value.removeprefix(" ")
-        elif "id" in fields:
+        elif "id" in fields or "data" in fields:
             try:
                 data = json.loads(fields.get("data", "{}"))
-                yield Event(int(fields["id"]), fields.get("event", ""), data)
+                yield Event(int(fields.get("id", 0)), fields.get("event", ""), data)
             except ValueError:
                 raise HTTPException("a frame of the event stream is not whole") from None
             fields = {}

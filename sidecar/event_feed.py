@@ -6,7 +6,22 @@ never hold up a run.
 
 import asyncio
 import contextlib
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sidecar.limits import ANNOUNCEMENTS_KEPT_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What is told to those who follow just now, and is in no log. Numbers rise from 1."""
+
+    number: int
+    at: int
+    kind: str
+    payload: Mapping[str, Any]
 
 
 class EventFeed:
@@ -16,6 +31,8 @@ class EventFeed:
         self._loop = asyncio.get_running_loop()
         self._waiting: set[asyncio.Event] = set()
         self._told = False
+        self._announced = 0
+        self._announcements: deque[Announcement] = deque(maxlen=ANNOUNCEMENTS_KEPT_MAX)
 
     @property
     def followed(self) -> bool:
@@ -37,6 +54,26 @@ class EventFeed:
             self._told = True
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._wake)
+
+    def announce(self, at: int, kind: str, payload: Mapping[str, Any]) -> None:
+        """Tell those who follow, at `at` (ms), what no log keeps. From any thread."""
+
+        def tell() -> None:
+            self._announced += 1
+            self._announcements.append(Announcement(self._announced, at, kind, payload))
+            self._wake()
+
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(tell)
+
+    def announced_after(self, number: int) -> list[Announcement]:
+        """What was announced after a number, in order; a slow reader misses the oldest."""
+        return [one for one in self._announcements if one.number > number]
+
+    @property
+    def announced(self) -> int:
+        """The number of the newest announcement."""
+        return self._announced
 
     def _wake(self) -> None:
         self._told = False

@@ -99,6 +99,12 @@ EVENT_WRITE_DEADLINE_SECONDS: Final = 10.0
 EVENT_HEARTBEAT_SECONDS: Final = 15.0
 EVENTS_PER_FOLD_MAX: Final = 250
 EVENT_FOLD_AT_CLOSE_SECONDS: Final = 1.0
+ANNOUNCEMENTS_KEPT_MAX: Final = 16  # events of dry runs: told to those who follow, in no log
+
+# The cycle.
+PRUNES_PER_TRANSACTION_MAX: Final = 10
+CYCLE_DECISIONS_DEFAULT: Final = 1_000  # as many as its event carries
+CYCLE_EXAMPLES: Final = 5  # memories shown as the weakest and as the nearest to a threshold
 
 # Files.
 SEGMENT_BYTES_MAX: Final = 8 * 1_048_576

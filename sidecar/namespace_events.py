@@ -10,7 +10,7 @@ import structlog
 from sidecar.clock import Clock
 from sidecar.errors import InvalidParams, ShuttingDown
 from sidecar.estimate import Estimator
-from sidecar.event_feed import EventFeed
+from sidecar.event_feed import Announcement, EventFeed
 from sidecar.limits import (
     EVENT_FOLD_AT_CLOSE_SECONDS,
     EVENTS_PER_FOLD_MAX,
@@ -58,6 +58,15 @@ class NamespaceEvents(NamespaceReads):
     def follow_events(self, wake: asyncio.Event) -> AbstractContextManager[None]:
         """For a `with` block, `wake` is set after each commit, and the namespace stays open."""
         return self.feed.follow(wake)
+
+    @property
+    def announced(self) -> int:
+        """The number of the newest announcement: what is told and in no log."""
+        return self.feed.announced
+
+    def announced_after(self, number: int) -> Sequence[Announcement]:
+        """What was announced after a number, in order."""
+        return self.feed.announced_after(number)
 
     async def fold_events(self) -> None:
         """Fold what is older than the retention, in small transactions between other writes.

@@ -16,6 +16,7 @@ import structlog
 from aiohttp import web
 
 from sidecar.errors import InvalidParams, Overloaded, ShuttingDown
+from sidecar.event_feed import Announcement
 from sidecar.limits import (
     EVENT_HEARTBEAT_SECONDS,
     EVENT_READ_PAUSE_SECONDS,
@@ -115,12 +116,16 @@ class EventStreams:
     ) -> None:
         """From event number `place` on: old events page by page, then new ones as they come."""
         await _write(response, b"id: %d\n\n" % place)
+        heard = namespace.announced
         while not self._stopping and connection.transport is not None:
             wake.clear()
             news = _news(await self._read(namespace, place, EVENTS_PER_READ_MAX), place)
             for chunk in news.chunks:
                 await _write(response, chunk)
             place = news.place
+            for told in namespace.announced_after(heard):
+                heard = told.number
+                await _write(response, _unnumbered_frame(told))
             if news.chunks and news.newest:
                 # Under a stream of writes: some events at a time, not each by itself.
                 await asyncio.sleep(EVENT_READ_PAUSE_SECONDS)
@@ -183,6 +188,14 @@ def _chunks(found: Iterable[LoggedEvent]) -> Iterator[bytes]:
 
 def _frame(seq: int, kind: str, data: bytes) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, kind.encode(), data)
+
+
+def _unnumbered_frame(told: Announcement) -> bytes:
+    """The frame of what no log keeps: without an id, so that a client's place stays where it is."""
+    event = LoggedEvent(
+        seq=0, at=told.at, run_id=None, kind=told.kind, memory_id=None, payload=dict(told.payload)
+    )
+    return b"event: %s\ndata: %s\n\n" % (told.kind.encode(), msgspec.json.encode(event))
 
 
 def _asked(request: web.BaseRequest) -> tuple[str, int | None]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
+from sidecar.event_feed import Announcement
 from sidecar.idempotency import Key
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
 from sidecar.reasons import ReasonName
@@ -209,6 +210,15 @@ class NamespacePort(Protocol):
 
     def follow_events(self, wake: asyncio.Event) -> AbstractContextManager[None]:
         """For a `with` block, `wake` is set after each commit, and the namespace stays open."""
+        ...
+
+    @property
+    def announced(self) -> int:
+        """The number of the newest announcement: what is told and in no log."""
+        ...
+
+    def announced_after(self, number: int) -> Sequence[Announcement]:
+        """What was announced after a number, in order."""
         ...
 
     async def apply_open_options(

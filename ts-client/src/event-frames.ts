@@ -6,8 +6,9 @@ export const FRAME_BYTES_MAX = 4_194_304
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
-/** One frame of Server-Sent Events that has an id. */
+/** One frame of Server-Sent Events that has an id or data. */
 export interface Frame {
+  /** Empty where the frame has none: its event is in no log. */
   readonly id: string
   /** The event's name; empty where the frame has none. */
   readonly event: string
@@ -17,7 +18,7 @@ export interface Frame {
 
 /**
  * Reads Server-Sent Events piece by piece; pieces may end anywhere, within a letter too. Comments,
- * unknown fields and frames without an id are passed over. What follows the last blank line is no
+ * unknown fields and frames with neither id nor data are passed over. What follows the last blank line is no
  * frame yet: a frame that is cut off is never given.
  */
 export class FrameParser {
@@ -80,7 +81,8 @@ export class FrameParser {
 
   #endFrame(): Frame | undefined {
     const data = this.#data.length === 0 ? undefined : this.#data.join("\n")
-    const frame = this.#id === undefined ? undefined : { id: this.#id, event: this.#event, data }
+    const empty = this.#id === undefined && data === undefined
+    const frame = empty ? undefined : { id: this.#id ?? "", event: this.#event, data }
     this.#frameBytes = 0
     this.#id = undefined
     this.#event = ""

@@ -45,6 +45,11 @@ export async function* followEvents(
         answered = true
         tried = 1
         const item = readItem(frame)
+        if (frame.id === "") {
+          // Told to those who follow, and in no log: the place stays where it is.
+          if ("kind" in item && wanted(item, kinds)) yield item
+          continue
+        }
         // A frame with only an id says where the stream begins; a reset may lead back.
         const known = place !== undefined && item.seq <= place
         if (known && !("oldest" in item)) continue
@@ -71,8 +76,8 @@ function mayComeBack(error: unknown): boolean {
 
 /** The event of a frame, or only its number. */
 function readItem({ id, event, data }: Frame): EventItem | { readonly seq: number } {
-  const seq = Number(id)
-  if (!/^\d+$/.test(id) || !Number.isSafeInteger(seq)) {
+  const seq = Number(id) // 0 where there is no id
+  if (!/^\d*$/.test(id) || (id === "" && data === undefined) || !Number.isSafeInteger(seq)) {
     throw new ProtocolError("an event of the stream has no number as its id")
   }
   if (data === undefined) return { seq }
