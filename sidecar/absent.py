@@ -51,6 +51,7 @@ def no_sweep(
         brake=None,
         bytes_planned=0,
         bytes_reclaimed=0,
+        media=None,
         space_note=None,
         duration_ms=0.0,
     )

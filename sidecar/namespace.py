@@ -105,6 +105,7 @@ class Namespace(NamespaceEvents):
         """Finish interrupted runs, and notice what changed while the namespace was closed."""
         try:
             self.runner.finish_interrupted()
+            self.runner.media.settle()
             if self.book.changed_unnoticed:
                 self.store.writer.call(lambda tx: self.book.notice_bounds(tx, now))
             behind = last_event is not None and now < last_event - CLOCK_BACK_TOLERANCE_MS
@@ -161,7 +162,9 @@ class Namespace(NamespaceEvents):
 
             return self.store.writer.call(job)
 
-        return await self._in_thread(work)
+        report = await self._in_thread(work)
+        await self.files_follow()
+        return report
 
     async def import_many(
         self,
@@ -176,7 +179,7 @@ class Namespace(NamespaceEvents):
         now = self.clock.now_ms()
         take = import_foreign if format == "foreign" else import_exactly
         keep = keeper(self.clock)
-        return await self._in_thread(
+        report = await self._in_thread(
             lambda: take(
                 self.store,
                 memories,
@@ -187,6 +190,8 @@ class Namespace(NamespaceEvents):
                 keep=keep,
             )
         )
+        await self.files_follow()
+        return report
 
     async def update(self, *, id: str, patch: MemoryInput, if_revision: int | None) -> Memory:
         """Change named fields of a live memory."""
@@ -342,7 +347,9 @@ class Namespace(NamespaceEvents):
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         self.in_flight += 1
         try:
-            return await asyncio.wrap_future(self.store.writer.submit(work))
+            answer = await asyncio.wrap_future(self.store.writer.submit(work))
+            await self.files_follow()
+            return answer
         finally:
             self.in_flight -= 1
 

@@ -215,7 +215,15 @@ class NamespaceRuns:
         def report_of(connection: Connection, result: RunResult | None) -> RestoreReport:
             took_ms = (time.monotonic() - started) * 1000
             now = self.clock.now_ms()
-            return ending.restore_report(connection, begun, result, now, took_ms)
+            by = None if result is None else result.run_id
+            return ending.restore_report(
+                connection,
+                begun,
+                result,
+                lambda row: self.runner.media.restored(connection, row, by),
+                now,
+                took_ms,
+            )
 
         def mark(tx: Transaction, by: str) -> None:
             self._revive(tx, choice.revived)
@@ -350,6 +358,11 @@ class NamespaceRuns:
         """Keep the reply of a call that had nothing to write. Blocks."""
         if key is not None:
             self.runner.write(lambda tx: keep_reply(tx, key, self.clock.now_ms(), reply))
+
+    async def files_follow(self) -> None:
+        """Let files follow the memories that a write has just brought back."""
+        if self.store.columns.media_waits:
+            await self._in_thread(self.runner.media.settle)
 
     async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         self.in_flight += 1

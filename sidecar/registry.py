@@ -222,6 +222,7 @@ class Registry:
         if namespace.automatic is not None:
             namespace.automatic.notify()
         await asyncio.to_thread(namespace.store.remove_unneeded_segments)
+        await asyncio.to_thread(namespace.runner.media.settle)
         await namespace.fold_events()
         idle = time.monotonic() - self._used_at.get(name, 0.0) > NAMESPACE_IDLE_SECONDS
         if idle and not namespace.busy:

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from sidecar.media_reports import MediaOutcome, MediaReport
 from sidecar.model import ExportedMemory, Memory, RecalledMemory, Tier
 
 Action = Literal["spill", "forget", "thaw", "restore"]
@@ -118,6 +119,7 @@ class SweepReport(Struct, rename="camel", kw_only=True):
     brake: BrakeReport | None
     bytes_planned: int
     bytes_reclaimed: int
+    media: MediaReport | None
     space_note: str | None
     duration_ms: float
 
@@ -147,6 +149,7 @@ class RestoreResult(Struct, rename="camel", kw_only=True):
     id: str
     result: RestoreOutcome
     tier: Tier | None
+    media: MediaOutcome | None
 
 
 class RestoreReport(Struct, rename="camel", kw_only=True):
@@ -305,6 +308,7 @@ class ForgetReport(Struct, rename="camel", kw_only=True):
     run_id: str | None
     forgotten: int
     results: list[ForgetResult]
+    media: MediaReport
 
 
 class ImportFault(Struct, rename="camel", kw_only=True):

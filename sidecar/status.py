@@ -12,6 +12,7 @@ from sidecar.plan.policies import POLICY_NAMES
 from sidecar.plan.scoring import scored_memories
 from sidecar.reports import Explanation, NamespaceStatus, PolicyExplanation, ScoreParts
 from sidecar.settings_book import PAUSE_BRAKED, PAUSE_CLIENT, PAUSE_CLOCK, PAUSE_UNDO
+from sidecar.store import media_trash
 from sidecar.store.rows import Row
 from sidecar.sweeping import Sweeper
 
@@ -72,6 +73,10 @@ def _alarms(namespace: "NamespaceRuns", now: int) -> list[str]:
         )
     if findings.adopted:
         alarms.append(f"{findings.adopted} memories were taken back from segments at start")
+    if problem := namespace.runner.media.problem:
+        with store.readers.borrow() as connection:
+            count = media_trash.waiting(connection)
+        alarms.append(f"media files wait to follow their memories: {count}; {problem}")
     if namespace.automatic is not None and namespace.automatic.alarm:
         alarms.append(namespace.automatic.alarm)
     return alarms

@@ -280,6 +280,7 @@ class Sweeper:
             brake=_brake(plan.brake),
             bytes_planned=int(plan.bytes_freed.sum()),
             bytes_reclaimed=0,
+            media=None,
             space_note=None,
             duration_ms=round((time.monotonic() - started) * 1000, 3),
         )

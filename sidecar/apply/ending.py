@@ -5,6 +5,7 @@ one that was not.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ from sidecar.apply import journal, restore
 from sidecar.apply.forget import answer_of
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions
 from sidecar.limits import REPORT_NAMED_MAX
-from sidecar.model import TIERS
+from sidecar.media_reports import MediaOutcome, MediaReport
+from sidecar.model import FORGOTTEN, TIERS
 from sidecar.plan.plan import FORGET, SPILL
 from sidecar.reports import (
     ForgetAnswer,
@@ -31,6 +33,7 @@ from sidecar.reports import (
     TierCounts,
 )
 from sidecar.store import rows
+from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 
 STAGE_ACTION: Final = {1: SPILL, 2: FORGET}
@@ -45,6 +48,7 @@ class RunResult:
     outcomes: Any
     bytes_reclaimed: int
     space_note: str | None
+    media: MediaReport
 
 
 class SweepBegun(Struct, tag="sweep"):
@@ -123,6 +127,7 @@ def sweep_report(
         skipped_count=len(left),
         kept=planned.kept + int(np.count_nonzero(outcomes[left] != OUTCOME_CODE["gone"])),
         bytes_reclaimed=result.bytes_reclaimed,
+        media=result.media,
         space_note=result.space_note,
         duration_ms=round(duration_ms, 3),
     )
@@ -140,17 +145,22 @@ def forget_report(begun: ForgetBegun, result: RunResult | None) -> ForgetReport:
     ]
     forgotten = sum(one.result == "forgotten" for one in results)
     run_id = None if result is None else result.run_id
-    return ForgetReport(run_id=run_id, forgotten=forgotten, results=results)
+    media = MediaReport() if result is None else result.media
+    return ForgetReport(run_id=run_id, forgotten=forgotten, results=results, media=media)
 
 
 def restore_report(
     connection: Connection,
     begun: RestoreBegun,
     result: RunResult | None,
+    media: Callable[[Row], MediaOutcome | None],
     now: int,
     duration_ms: float,
 ) -> RestoreReport:
-    """The report of a restore or an undo; no result: there was nothing to move."""
+    """The report of a restore or an undo; no result: there was nothing to move.
+
+    `media` says where the file of a memory is.
+    """
     outcomes: dict[int, int] = {}
     if result is not None:
         moves = zip(result.decisions["rid"].tolist(), result.outcomes.tolist(), strict=True)
@@ -162,10 +172,11 @@ def restore_report(
     for memory_id, answer in begun.named:
         row = rows.by_id(connection, memory_id)
         if row is None:
-            results.append(RestoreResult(id=memory_id, result="unknown", tier=None))
+            results.append(RestoreResult(id=memory_id, result="unknown", tier=None, media=None))
             continue
         said = answer or restore.answer(row, outcomes.get(row.rid, MOVED), now)
-        results.append(RestoreResult(id=memory_id, result=said, tier=TIERS[row.tier]))
+        file = None if row.tier == FORGOTTEN else media(row)
+        results.append(RestoreResult(id=memory_id, result=said, tier=TIERS[row.tier], media=file))
     return RestoreReport(
         namespace=begun.namespace,
         run_id=None if result is None else result.run_id,

@@ -4,7 +4,7 @@ from typing import Any
 
 from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, SUPERSEDED
 from sidecar.reasons import InvalidationReason
-from sidecar.store import events, hot_payloads, links, rows
+from sidecar.store import events, hot_payloads, links, media_trash, rows
 from sidecar.store.payload import Payload
 from sidecar.store.sqlite.writer import Transaction
 
@@ -15,6 +15,8 @@ def lift_row(
     """Bring one cold or forgotten memory into the hot store, with its event."""
     before = rows.scalars(row)
     was_forgotten = row.tier == FORGOTTEN
+    if was_forgotten:
+        media_trash.come_back(tx, row.rid, run_id)
     row.tier_left = row.tier
     hot_payloads.place_hot(tx, row, payload)
     if was_forgotten:

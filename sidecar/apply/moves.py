@@ -30,11 +30,12 @@ from sidecar.apply.batches import (
 from sidecar.apply.checks import Present, outcome_of, present_rows
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader
 from sidecar.apply.lift import believe_again, lift_row
+from sidecar.apply.media import MediaMover
 from sidecar.clock import Clock
 from sidecar.errors import DiskFull, ReadOnly, ShuttingDown
 from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.plan import ACTIONS, CascadeSettings
-from sidecar.store import events, hot_payloads, links, rows
+from sidecar.store import events, hot_payloads, links, media_trash, rows
 from sidecar.store.encode import EncodedSegment, EncodeFailed, EncodeResult
 from sidecar.store.encode_process import NamespaceEncoder
 from sidecar.store.payload import Payload
@@ -69,6 +70,7 @@ class Mover:
         header: RunHeader,
         settings: CascadeSettings,
         reserve: Reserve,
+        media: MediaMover,
         stopping: threading.Event,
         forgets_allowed: int | None,
         enabled: Callable[[], bool],
@@ -83,6 +85,7 @@ class Mover:
         self._header = header
         self._settings = settings
         self._reserve = reserve
+        self._media = media
         self._stopping = stopping
         self._forgets_allowed = forgets_allowed
         self._braked_from: int | None = None
@@ -236,6 +239,9 @@ class Mover:
         self._registered |= register(
             tx, tier, self._header.run_id, [place for _, _, place in moves], now
         )
+        for _, row, _ in moves:
+            if row.tier == FORGOTTEN:
+                media_trash.come_back(tx, row.rid, self._header.run_id)
         hot = [row.rid for _, row, _ in moves if row.tier == HOT]
         hot_payloads.delete(tx, hot)
         left = Counter(row.segment for _, row, _ in moves if row.segment is not None)
@@ -289,6 +295,7 @@ class Mover:
         )
         if tier == FORGOTTEN:
             gone = [row.rid for _, row, _ in moves]
+            media_trash.leave(tx, run_id, gone, now)
             tx.after_commit.append(lambda columns: [columns.remove(rid, now) for rid in gone])
             return
         moved = [
@@ -384,3 +391,4 @@ class Mover:
             with_reserve(self._reserve, lambda: self._store.writer.call(work))
         except ShuttingDown:
             raise RunStopped from None
+        self._media.settle_if_waiting()

@@ -13,6 +13,7 @@ from ulid import ULID
 from sidecar.apply import compact, ending, journal
 from sidecar.apply.ending import Begun, ForgetBegun, Report, RunResult, SweepBegun
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader, RunKind
+from sidecar.apply.media import MediaMover
 from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
 from sidecar.errors import DiskFull
@@ -22,7 +23,7 @@ from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.plan import CascadeSettings, Plan
 from sidecar.plan.stages import brake_of
 from sidecar.reports import TierCounts
-from sidecar.store import events, replies, search_upkeep
+from sidecar.store import events, media_trash, replies, search_upkeep
 from sidecar.store.space import Reserve, disk_error, give_back, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
@@ -39,6 +40,7 @@ class Runner:
         self._store = store
         self._clock = clock
         self._reserve = reserve
+        self.media = MediaMover(store, clock)
         self.stopping = threading.Event()
         self.running: str | None = None
 
@@ -123,12 +125,15 @@ class Runner:
                 header,
                 settings,
                 self._reserve,
+                self.media,
                 self.stopping,
                 allowed,
                 self._enabled,
             ).carry_out()
+            self.media.settle()  # also what waited before this run
             with self._store.readers.view() as connection:
                 decisions, outcomes = journal.all_decisions(connection, header.run_id)
+                media = media_trash.report_of(connection, header.run_id)
                 damaged = decisions["rid"][outcomes == OUTCOME_CODE["corrupt"]]
                 self._store.findings.corrupt_ids.update(journal.ids_of(connection, damaged))
             note = self._make_room(decisions, outcomes)
@@ -137,7 +142,7 @@ class Runner:
         finally:
             self.running = None
         return RunResult(
-            header.run_id, decisions, outcomes, before - self._store.bytes_on_disk(), note
+            header.run_id, decisions, outcomes, before - self._store.bytes_on_disk(), note, media
         )
 
     def finish(
@@ -200,7 +205,14 @@ class Runner:
                 )
                 whole = replace(result, bytes_reclaimed=freed)
                 return ending.sweep_report(connection, begun, whole, after, duration_ms)
-            return ending.restore_report(connection, begun, result, now, duration_ms)
+            return ending.restore_report(
+                connection,
+                begun,
+                result,
+                lambda row: self.media.restored(connection, row, header.run_id),
+                now,
+                duration_ms,
+            )
 
     def forgotten_in_window(self) -> int:
         """How many memories runs of a policy forgot in the last 24 hours (and are forgotten)."""

@@ -53,6 +53,13 @@ def show_sweep(report: Answer) -> None:
         _more(report)
 
 
+FILE_NOT_BACK = {
+    "blocked": "still in the trash, another lies in its place",
+    "missing": "missing",
+    "waiting": "waiting for the media folder",
+}
+
+
 def show_decisions(decisions: Sequence[Answer]) -> None:
     """A table of decisions, in their order."""
     table(_DECISION_COLUMNS, [_decision(decision) for decision in decisions])
@@ -67,6 +74,9 @@ def show_restore(report: Answer) -> None:
         tell(f"  {each['result']}: {each['id']}")
     if len(others) > NOT_BACK_SHOWN_MAX:
         tell(f"  and {count(len(others) - NOT_BACK_SHOWN_MAX)} more; --json lists them")
+    for each in report["results"]:
+        if each.get("media") in FILE_NOT_BACK:
+            tell(f"  its file is {FILE_NOT_BACK[each['media']]}: {each['id']}")
     if report["paused"]:
         resume = settings().hint("thresholds resume", report["namespace"])
         tell(f"automatic runs are paused until `{resume}`")
@@ -120,6 +130,11 @@ def _notes(report: Answer) -> list[str]:
         freed += f", {size(report['bytesReclaimed'])} reclaimed"
     note = f" ({report['spaceNote']})" if report["spaceNote"] else ""
     lines.append(f"space      {freed}{note}")
+    if (media := report.get("media")) and any(media.values()):
+        lines.append(
+            f"media      {count(media['moved'])} to the trash ({size(media['bytes'])}), "
+            f"{count(media['skipped'])} skipped, {count(media['missing'])} missing"
+        )
     return lines
 
 

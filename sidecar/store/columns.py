@@ -76,6 +76,7 @@ class Columns:
         self._media: dict[str, int] = {}
         self._media_sizes: list[int] = []
         self._media_owners: list[int] = []
+        self.media_waits = False  # a file is to follow a memory that has moved
         # Links of forgotten memories: row number -> (successor's row number, when it went).
         self._gone: dict[int, tuple[int, int]] = {}
         self.hot = 0
@@ -188,6 +189,10 @@ class Columns:
             self.live_bytes += size - self._media_sizes[group]
         self._media_sizes[group] = size
 
+    def media_follows(self) -> None:
+        """Record that a file is to follow a memory that has moved (caller holds the lock)."""
+        self.media_waits = True
+
     def vector_put(self, rid: int, model: str | None, embedding: bytes) -> None:
         """Record a hot memory's vector, where vectors are loaded (caller holds the lock)."""
         if self.vectors is not None:  # it may be empty, and an empty one is false
@@ -254,6 +259,7 @@ class Columns:
             self.progress.reach(connection.execute(query).fetchall()[0][0])
             if self.vectors is not None:
                 self.vectors.load(connection)
+            self.media_waits = True  # for all we know
             for ref, size in connection.execute("SELECT ref, bytes FROM media"):
                 self.media_size(ref, size)
             successors = dict(

@@ -1,34 +1,37 @@
 """Files that memories own, below the namespace's media root. Here they are only measured."""
 
 import os
-import stat
 from pathlib import Path
 
+from sidecar.store.media_files import (
+    FOLDER_FLAGS,
+    UnfitReference,
+    folder_below,
+    is_plain,
+    parts_of,
+)
 from sidecar.store.sqlite.writer import Transaction
 
 
 def media_size(media_root: Path, ref: str) -> int:
-    """The size of a regular file below the media root, 0 where there is none.
+    """The size of a plain file below the media root, 0 where there is none.
 
-    Links are not followed, anywhere on the way.
+    Links are not followed, anywhere on the way, and a file with two names is not plain: it could
+    not be moved, so it does not count.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    *folders, name = ref.split("/")
     try:
-        descriptor = os.open(media_root, flags)
+        root = os.open(media_root, FOLDER_FLAGS)
     except OSError:
         return 0
     try:
-        for folder in folders:
-            inner = os.open(folder, flags, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = inner
-        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-    except OSError:
+        *folders, name = parts_of(ref)
+        with folder_below(root, folders) as folder:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except (OSError, UnfitReference):
         return 0
     finally:
-        os.close(descriptor)
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+        os.close(root)
+    return found.st_size if is_plain(found) else 0
 
 
 def measure_media(tx: Transaction, directory: Path, ref: str | None) -> None:

@@ -18,11 +18,12 @@ import apsw
 from sidecar.errors import DiskFull, NamespaceLocked, Overloaded, ReadOnly, ShuttingDown
 from sidecar.estimate import Estimator
 from sidecar.model import COLD, FORGOTTEN
-from sidecar.store import adopt, events, rows
+from sidecar.store import adopt, events, media_trash, rows
 from sidecar.store.cold_index import ColdIndex
 from sidecar.store.columns import Columns
 from sidecar.store.commits import CommitFile, read_counts
 from sidecar.store.media import media_size
+from sidecar.store.media_files import prepare
 from sidecar.store.payload import Payload
 from sidecar.store.recall import SegmentFault
 from sidecar.store.records import Records
@@ -43,7 +44,7 @@ from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction, Writer
 
-FOLDERS: Final = ("cold", "forgotten", "media", "media/.trash")
+FOLDERS: Final = ("cold", "forgotten")
 PAYLOAD_READ_TRIES: Final = 3  # a row may move between reading it and reading its segment
 
 
@@ -107,6 +108,8 @@ class Store:
             )
         else:
             self._tidy(connection, now)
+        if not media_trash.is_known(connection):  # else a folder that is gone is to come back
+            prepare(self.directory)
         self._look_at_files(connection)
         self.columns.load(connection)
         self.readers = Readers(self.directory / "hot.db")
@@ -224,8 +227,10 @@ class Store:
         return found[0][0] if found else None
 
     def bytes_on_disk(self) -> int:
-        """Every byte of the database, its log and the segments."""
-        return bytes_on_disk(self.directory, self.files)
+        """Every byte of the database, its log, the segments, and the media that is known."""
+        with self.readers.borrow() as connection:
+            media = media_trash.media_bytes(connection)
+        return bytes_on_disk(self.directory, self.files) + media
 
     def remove_unneeded_segments(self) -> int:
         """Unlink the segments whose last memory has left; answers how many.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sidecar.model import FORGOTTEN
-from sidecar.store import events, links, rows
+from sidecar.store import events, links, media_trash, rows
 from sidecar.store.rows import BELIEF, Row
 from sidecar.store.sqlite.writer import Transaction
 
@@ -34,12 +34,14 @@ def write(
     told: dict[str, Any] | None = None,
 ) -> Row:
     """Write a changed row as it is, its revision too."""
+    was_forgotten = before["tier"] == FORGOTTEN
+    if was_forgotten and row.tier != FORGOTTEN and row.media_ref == before["media_ref"]:
+        media_trash.come_back(tx, row.rid, None)
     row.change_counter += 1
     rows.update(tx.connection, row)
     changed = events.changes(before, rows.scalars(row)) | (told or {})
     events.append(tx.connection, now, kind, row.id, changed)
     successor = links.successor_rid(tx.connection, row)
-    was_forgotten = before["tier"] == FORGOTTEN
     if row.tier != FORGOTTEN:
         if was_forgotten:
             tx.after_commit.append(lambda columns: columns.returned(row, successor))

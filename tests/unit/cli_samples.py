@@ -110,6 +110,7 @@ def sweep(**changed: Any) -> reports.SweepReport:
         "brake": reports.BrakeReport(share=0.2, forgotten_in_window=5, allowed=1_995, engaged=True),
         "bytes_planned": 1_500_000,
         "bytes_reclaimed": 0,
+        "media": None,
         "space_note": None,
         "duration_ms": 12.5,
     }
@@ -118,7 +119,7 @@ def sweep(**changed: Any) -> reports.SweepReport:
 
 def restore(*results: tuple[str, str], **changed: Any) -> reports.RestoreReport:
     named: list[Any] = [
-        reports.RestoreResult(id=identity, result=result, tier="hot")  # type: ignore[arg-type]
+        reports.RestoreResult(id=identity, result=result, tier="hot", media=None)  # type: ignore[arg-type]
         for identity, result in results
     ]
     totals: dict[str, int] = {}

@@ -888,6 +888,8 @@ export interface SweepReport {
   bytesPlanned: number
   /** How much smaller the files became, as measured. */
   bytesReclaimed: number
+  /** The files that went with forgotten memories; null for a dry run. */
+  media: MediaReport | null
   /** What kept the files from becoming smaller; else null. */
   spaceNote: string | null
   /** How long the call took, in milliseconds. */
@@ -996,6 +998,17 @@ export interface BrakeReport {
   /** True: it stopped this run. */
   engaged: boolean
 }
+/** The files that memories forgotten by a run were the last to name. `bytes` are those moved. */
+export interface MediaReport {
+  /** Files moved to the trash, from where a restore brings them back. */
+  moved: number
+  /** Files left where they are: no plain files of their own, or the folder is not at hand. */
+  skipped: number
+  /** Files that were not there. */
+  missing: number
+  /** Bytes of the files that moved. */
+  bytes: number
+}
 /** Parameters of coldSpill. */
 export interface ColdSpillParams {
   /** True: only the plan, nothing moves. Default false. */
@@ -1026,6 +1039,7 @@ export interface ForgetReport {
   forgotten: number
   /** What became of each id, in the order of the call. */
   results: ForgetResult[]
+  media: MediaReport
 }
 /** What became of one id that was to be forgotten. */
 export interface ForgetResult {
@@ -1083,6 +1097,8 @@ export interface RestoreResult {
     | "unknown"
   /** Where it is now; null where it is nowhere. */
   tier: ("cold" | "forgotten" | "hot") | null
+  /** Its file: here, returned from the trash, blocked by another one in its place, missing, or waiting for the media folder; null where it names none. */
+  media: ("blocked" | "here" | "missing" | "returned" | "waiting") | null
 }
 /** Parameters of thresholds.get. */
 export interface ThresholdsGetParams {
