@@ -11,6 +11,11 @@ Answer = dict[str, Any]
 
 STAGES: Final = {1: "1 spill", 2: "2 forget"}
 NOT_BACK_SHOWN_MAX: Final = 20
+FILE_NOT_BACK: Final = {
+    "blocked": "still in the trash: another lies in its place",
+    "missing": "missing",
+    "waiting": "waiting for the media folder",
+}
 
 _STAGE_COLUMNS = (
     Column("stage"),
@@ -53,13 +58,6 @@ def show_sweep(report: Answer) -> None:
         _more(report)
 
 
-FILE_NOT_BACK = {
-    "blocked": "still in the trash, another lies in its place",
-    "missing": "missing",
-    "waiting": "waiting for the media folder",
-}
-
-
 def show_decisions(decisions: Sequence[Answer]) -> None:
     """A table of decisions, in their order."""
     table(_DECISION_COLUMNS, [_decision(decision) for decision in decisions])
@@ -74,6 +72,9 @@ def show_restore(report: Answer) -> None:
         tell(f"  {each['result']}: {each['id']}")
     if len(others) > NOT_BACK_SHOWN_MAX:
         tell(f"  and {count(len(others) - NOT_BACK_SHOWN_MAX)} more; --json lists them")
+    for each in report["results"]:
+        if each.get("media") in FILE_NOT_BACK:
+            tell(f"  its file is {FILE_NOT_BACK[each['media']]}: {each['id']}")
     for each in report["results"]:
         if each.get("media") in FILE_NOT_BACK:
             tell(f"  its file is {FILE_NOT_BACK[each['media']]}: {each['id']}")

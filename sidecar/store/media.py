@@ -5,7 +5,6 @@ from pathlib import Path
 
 from sidecar.store.media_files import (
     FOLDER_FLAGS,
-    UnfitReference,
     folder_below,
     is_plain,
     parts_of,
@@ -27,7 +26,7 @@ def media_size(media_root: Path, ref: str) -> int:
         *folders, name = parts_of(ref)
         with folder_below(root, folders) as folder:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except (OSError, UnfitReference):
+    except OSError:
         return 0
     finally:
         os.close(root)

@@ -8,7 +8,7 @@ are moved. A move never replaces what lies at its target.
 import ctypes
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from errno import ELOOP, ENAMETOOLONG, ENOTDIR, EXDEV
 from pathlib import Path
@@ -26,7 +26,7 @@ class MediaUnavailable(OSError):
     """The media root or its trash is not what it has to be: nothing is moved."""
 
 
-class UnfitReference(ValueError):
+class UnfitReference(NotADirectoryError):
     """A reference that leads through a link or outside the media root."""
 
 
@@ -39,24 +39,27 @@ def parts_of(ref: str) -> list[str]:
 
 
 @contextmanager
-def folder_below(top: int, folders: list[str], *, make: bool = False) -> Generator[int]:
+def folder_below(
+    top: int, folders: list[str], *, making: Callable[[int], object] | None = None
+) -> Generator[int]:
     """A descriptor of the folder at the end of a way down from `top`.
 
-    `make` creates what is absent, private and durable. Raises UnfitReference where the way leads
-    through something that is no folder, FileNotFoundError where it ends.
+    With `making` absent folders are made, private; it hears of each folder in which one may have
+    been, which is to be made durable. Raises UnfitReference where the way leads through something
+    that is no folder, FileNotFoundError where it ends.
     """
     descriptor = os.dup(top)
     try:
         for folder in folders:
-            if make:
+            if making is not None:
                 with suppress(FileExistsError):
                     os.mkdir(folder, 0o700, dir_fd=descriptor)
-                    os.fsync(descriptor)
+                making(descriptor)
             try:
                 inner = os.open(folder, FOLDER_FLAGS, dir_fd=descriptor)
             except OSError as error:
                 if error.errno in (ELOOP, ENOTDIR):
-                    raise UnfitReference from error
+                    raise UnfitReference(*error.args) from error
                 raise
             os.close(descriptor)
             descriptor = inner
@@ -75,7 +78,7 @@ def prepare(directory: Path) -> None:
     with suppress(OSError):  # what stands in the way is told when a file has to move
         top = os.open(directory, FOLDER_FLAGS)
         try:
-            with folder_below(top, ["media", TRASH], make=True):
+            with folder_below(top, ["media", TRASH], making=os.fsync):
                 pass
         finally:
             os.close(top)
@@ -115,8 +118,12 @@ class MediaFiles:
         return self._size(self._trash, trashed_as)
 
     def take(self, ref: str, trashed_as: str) -> Taken:
-        """Move a file to the trash, unless it was moved before. Raises OSError."""
+        """Move a file to the trash, unless it was moved before.
+
+        Raises OSError, also where something that is no folder is in the way in the trash.
+        """
         if self.size_in_trash(trashed_as) is not None:
+            self._moved_before(ref, trashed_as)
             return "trashed"
         try:
             found = self._look(self._root, ref)
@@ -130,7 +137,7 @@ class MediaFiles:
         *outer, name = trashed_as.split("/")
         with (
             folder_below(self._root, folders) as source,
-            folder_below(self._trash, outer, make=True) as target,
+            folder_below(self._trash, outer, making=self._changes) as target,
         ):
             try:
                 self._move(source, file, target, name)
@@ -150,13 +157,14 @@ class MediaFiles:
         `trashed`: it stays where it is. Raises OSError.
         """
         if self.size_in_trash(trashed_as) is None:
+            self._moved_before(ref, trashed_as)
             return "lost" if self.size(ref) is None else "returned"
         *outer, name = trashed_as.split("/")
         try:
             *folders, file = parts_of(ref)
             with (
                 folder_below(self._trash, outer) as source,
-                folder_below(self._root, folders, make=True) as target,
+                folder_below(self._root, folders, making=self._changes) as target,
             ):
                 self._move(source, name, target, file)
         except (UnfitReference, FileExistsError):
@@ -195,10 +203,20 @@ class MediaFiles:
 
     def _move(self, source: int, name: str, target: int, new_name: str) -> None:
         rename(source, name, target, new_name)
-        for folder in (target, source):
-            found = os.fstat(folder)
-            if (found.st_dev, found.st_ino) not in self._unsynced:
-                self._unsynced[found.st_dev, found.st_ino] = os.dup(folder)
+        self._changes(target)
+        self._changes(source)
+
+    def _moved_before(self, ref: str, trashed_as: str) -> None:
+        """Whoever moved it may have been killed before that was durable."""
+        for top, path in ((self._root, ref), (self._trash, trashed_as)):
+            with suppress(OSError), folder_below(top, path.split("/")[:-1]) as folder:
+                self._changes(folder)
+
+    def _changes(self, folder: int) -> None:
+        """Note that names in a folder change, so that `sync` makes them durable."""
+        found = os.fstat(folder)
+        if (found.st_dev, found.st_ino) not in self._unsynced:
+            self._unsynced[found.st_dev, found.st_ino] = os.dup(folder)
 
 
 def rename(source: int, name: str, target: int, new_name: str) -> None:

@@ -1,9 +1,9 @@
 """A fixed piece of work, and a process that dies in it at a step of one's choice.
 
 A step is whatever makes something durable, visible or gone: a sync, a cut or a removal of a
-database file; an fsync, a link or an unlink of a segment. `python -m tests.crash.steps FOLDER
-FIRST STRIDE` does the work in FOLDER/N for N = FIRST, FIRST + STRIDE, … and dies before step N
-of each, until N is past the end.
+database file; an fsync, a link or an unlink of a segment; a folder made or a file moved for media.
+`python -m tests.crash.steps FOLDER FIRST STRIDE PIECES` does the pieces of that name in FOLDER/N
+for N = FIRST, FIRST + STRIDE, … and dies before step N of each, until N is past the end.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from typing import Any
 
 from sidecar.model import MemoryInput
 from sidecar.namespace import Namespace
+from sidecar.store import media_files
 from tests.crash.faulty_disk import Layer, under_sqlite
 from tests.crash.namespaces import DAY_MS, NOW, memories, opened
 
@@ -57,10 +58,10 @@ def restore(*ids: str) -> Piece:
 
 
 async def undo_forgetting(namespace: Namespace) -> None:
-    """What the forgetting moved, and nobody moved since, goes back where it was."""
+    """What the last forgetting moved, and nobody moved since, goes back where it was."""
     page = await namespace.runs(limit=20, cursor=None)
-    (run,) = [one for one in page.runs if one.kind == "forget" and one.state == "finished"]
-    await namespace.undo(run_id=run.run_id)
+    forgettings = [one for one in page.runs if one.kind == "forget" and one.state == "finished"]
+    await namespace.undo(run_id=forgettings[0].run_id)
 
 
 # Each piece is one call: after a kill it is done, or not begun.
@@ -78,13 +79,60 @@ WORK: tuple[Piece, ...] = (
     forget(range(MEMORIES)),
 )
 
+FILES = {"m0": "shared.jpg", "m1": "shared.jpg", "m2": "photos/2.jpg", "m3": "photos/3.jpg"}
 
-async def work(state_dir: Path, after_each: Callable[[], None]) -> None:
-    """All of it, in order, with word after each piece that was answered."""
-    async with opened(state_dir) as namespace:
-        for piece in WORK:
-            await piece(namespace)
-            after_each()
+
+def with_files() -> list[MemoryInput]:
+    """Memories that name files, two of them the same one."""
+    found = memories(5)
+    for one in found:
+        one.media_ref = FILES.get(str(one.id))
+    return found
+
+
+def put_with_files(namespace: Namespace) -> Awaitable[object]:
+    """A host places its files before it names them."""
+    media = namespace.store.directory / "media"
+    (media / "photos").mkdir(exist_ok=True)
+    for ref in FILES.values():
+        (media / ref).write_bytes(ref.encode())
+    return namespace.put_many(memories=with_files(), if_exists="error", partial=False)
+
+
+def put_again(namespace: Namespace) -> Awaitable[object]:
+    """A forgotten memory that is written comes back."""
+    return namespace.put_many(memories=with_files()[2:3], if_exists="replace", partial=False)
+
+
+PIECES: dict[str, tuple[Piece, ...]] = {
+    "memories": WORK,
+    "media": (
+        put_with_files,
+        forget(range(1)),
+        forget(range(1, 4)),
+        restore("m0"),
+        put_again,
+        lambda namespace: namespace.cold_spill(dry_run=False, target=0),
+        forget(range(3)),
+        undo_forgetting,
+        forget(range(5)),
+    ),
+}
+
+
+Work = Callable[[Path, Callable[[], None]], Coroutine[Any, Any, None]]
+
+
+def work_of(pieces: tuple[Piece, ...]) -> Work:
+    """All of them, in order, with word after each piece that was answered."""
+
+    async def work(state_dir: Path, after_each: Callable[[], None]) -> None:
+        async with opened(state_dir) as namespace:
+            for piece in pieces:
+                await piece(namespace)
+                after_each()
+
+    return work
 
 
 class Steps(Layer):
@@ -103,9 +151,10 @@ class Steps(Layer):
     before_sync = before_truncate = before_delete = step
 
     def watch_files(self) -> None:
-        """Count what is done to segments as well."""
-        for name in ("fsync", "link", "unlink", "truncate"):
+        """Count what is done to segments and media as well."""
+        for name in ("fsync", "link", "unlink", "truncate", "mkdir"):
             setattr(os, name, self._counted(getattr(os, name)))
+        media_files.rename = self._counted(media_files.rename)
 
     def _counted(self, operation: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(operation)
@@ -114,9 +163,6 @@ class Steps(Layer):
             return operation(*arguments, **named)
 
         return counted
-
-
-Work = Callable[[Path, Callable[[], None]], Coroutine[Any, Any, None]]
 
 
 def die_at(state_dir: Path, fatal: int, work: Work) -> None:
@@ -154,4 +200,4 @@ def main(work: Work) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(work))
+    sys.exit(main(work_of(PIECES[sys.argv[4]])))

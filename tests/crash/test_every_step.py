@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.store.sqlite.connection import keep_wal, open_reader
 from tests.crash.namespaces import (
     Kept,
     assert_columns_follow,
@@ -18,17 +19,18 @@ from tests.crash.namespaces import (
     opened,
     unfinished_runs,
 )
-from tests.crash.steps import ACKNOWLEDGED, WORK
+from tests.crash.steps import ACKNOWLEDGED, FILES, PIECES
 
 LANES = 2
 STEPS_MIN = 80
+FILES_BETWEEN_MIN = 20
 State = dict[str, Kept]
 
 
 @pytest.mark.gate("CRASH-02")
 async def test_killed_before_any_step_each_call_is_done_or_not_begun(tmp_path: Path) -> None:
-    states = await states_without_a_kill(tmp_path / "reference")
-    images = killed_before_each_step(tmp_path)
+    states = await states_without_a_kill(tmp_path / "reference", "memories")
+    images = killed_before_each_step(tmp_path, "tests.crash.steps", "memories")
     assert len(images) >= STEPS_MIN
     interrupted = 0
     for image in images:
@@ -47,27 +49,89 @@ async def test_killed_before_any_step_each_call_is_done_or_not_begun(tmp_path: P
     assert interrupted >= STEPS_MIN // 4
 
 
-async def states_without_a_kill(state_dir: Path) -> list[State]:
+@pytest.mark.gate("MEDIA-20")
+async def test_killed_before_any_step_each_file_lies_where_its_memories_say(
+    tmp_path: Path,
+) -> None:
+    states = await states_without_a_kill(tmp_path / "reference", "media")
+    images = killed_before_each_step(tmp_path, "tests.crash.steps", "media")
+    between = 0
+    for image in images:
+        answered = (image / ACKNOWLEDGED).stat().st_size
+        directory = directory_of(image)
+        if answered:
+            assert_no_file_went_before_its_memory(directory)
+            between += intents(directory) > 0
+        async with opened(image) as namespace:
+            found = kept(directory)
+            assert found in states[answered : answered + 2], f"step {image.name}"
+            assert_columns_follow(namespace)
+        if found:
+            assert intents(directory) == 0
+            assert_files_follow(directory, found)
+        shutil.rmtree(image)
+    assert between >= FILES_BETWEEN_MIN
+
+
+def assert_no_file_went_before_its_memory(directory: Path) -> None:
+    """A file in the trash that a live memory names is on its way back."""
+    on_their_way = {ref for ref, state in file_states(directory) if state == "returning"}
+    for ref in named_by_live(kept(directory)) - on_their_way:
+        assert (directory / "media" / ref).read_bytes() == ref.encode()
+
+
+def assert_files_follow(directory: Path, found: State) -> None:
+    """A live memory's file lies at its reference, any other in the trash; each exactly once."""
+    media = directory / "media"
+    live = named_by_live(found)
+    for ref in FILES.values():
+        assert (media / ref).exists() == (ref in live), ref
+    in_place = [(media / ref).read_bytes() for ref in live]
+    trashed = [path.read_bytes() for path in (media / ".trash").rglob("*") if path.is_file()]
+    assert sorted(in_place + trashed) == sorted({ref.encode() for ref in FILES.values()})
+
+
+def named_by_live(found: State) -> set[str]:
+    """The files that hot and cold memories name."""
+    return {ref for one, ref in FILES.items() if one in found and found[one].tier != "forgotten"}
+
+
+def file_states(directory: Path) -> list[tuple[str, str]]:
+    """The files that are or were on their way, with their state."""
+    connection = open_reader(directory / "hot.db")
+    keep_wal(connection)
+    try:
+        return connection.execute("SELECT ref, state FROM media_trash").fetchall()
+    finally:
+        connection.close()
+
+
+def intents(directory: Path) -> int:
+    """How many files are on their way."""
+    return sum(state in ("leaving", "returning") for _, state in file_states(directory))
+
+
+async def states_without_a_kill(state_dir: Path, pieces: str) -> list[State]:
     """What stands on disk before any piece of the work, and after each."""
     states: list[State] = [{}]
     async with opened(state_dir) as namespace:
-        for piece in WORK:
+        for piece in PIECES[pieces]:
             await piece(namespace)
             states.append(kept(directory_of(state_dir)))
     return states
 
 
 def killed_before_each_step(
-    folder: Path, module: str = "tests.crash.steps", *, first: int = 1, apart: int = 1
+    folder: Path, module: str, *arguments: str, first: int = 1, apart: int = 1
 ) -> list[Path]:
     """The state directories of processes that died, each so many steps later than the one before.
 
-    `module` does the work; `first` is the first step, and `apart` how many there are between.
+    `module` does the work, told the arguments; `first` is the first step, and `apart` how many there are between.
     """
 
     def lane(start: int) -> None:
         subprocess.run(
-            [sys.executable, "-m", module, folder, str(start), str(LANES * apart)],
+            [sys.executable, "-m", module, folder, str(start), str(LANES * apart), *arguments],
             check=True,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             stdout=subprocess.DEVNULL,
