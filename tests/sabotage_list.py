@@ -28,8 +28,26 @@ RESTORE = "tests/integration/test_namespace_restore.py"
 DETECTOR = "tests/integration/test_namespace_detector.py"
 REGISTRY = "tests/integration/test_namespace_registry.py"
 POWER = "tests/crash/test_power_loss.py"
+MEDIA = "tests/integration/test_namespace_media.py"
+MEDIA_FILES = "tests/unit/test_media_files.py"
 
 SABOTAGES: Final = (
+    Sabotage(
+        "P1",
+        "a file that comes back replaces what lies in its place",
+        "sidecar/store/media_files.py",
+        "RENAME_NOREPLACE: Final = 1\n",
+        "RENAME_NOREPLACE: Final = 0\n",
+        f"{MEDIA_FILES}::test_nothing_is_replaced_on_the_way_back",
+    ),
+    Sabotage(
+        "P1",
+        "a shared file goes with the first of its owners",
+        "sidecar/store/media_trash.py",
+        "WHERE o.media_ref = m.media_ref AND o.tier < ?)",
+        "WHERE o.media_ref = m.media_ref AND o.tier > ?)",
+        f"{MEDIA}::test_a_shared_file_goes_with_the_last_of_its_owners",
+    ),
     Sabotage(
         "P1",
         "a segment that is published replaces a file of its name",
@@ -299,6 +317,14 @@ SABOTAGES: Final = (
         'if "Origin" in request.headers:',
         'if "X-Origin" in request.headers:',
         "tests/contract/test_http.py::test_requests_of_web_pages_are_refused",
+    ),
+    Sabotage(
+        "P12",
+        "a file is reached through a linked folder",
+        "sidecar/store/media_files.py",
+        "os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",
+        "os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC",
+        f"{MEDIA_FILES}::test_only_a_plain_file_with_one_name_moves",
     ),
     Sabotage(
         "P12",

@@ -59,6 +59,7 @@ REMOVERS: dict[str, str] = {
     "sidecar/store/encode.py": "temporary segments of a run that failed",
     "sidecar/store/cold_tables.py": "the index of cold memories: a cache, built anew from rows",
     "sidecar/store/doctor.py": "the commit counter, when an operator accepts a loss",
+    "sidecar/store/media_files.py": "media: renamed to the trash and back, never over another",
     "sidecar/store/segment_writer.py": "a temporary segment that was not finished",
     "sidecar/store/segments.py": "temporary names: after the link, and left by a dead process",
     "sidecar/store/store.py": "temporary names, and segments of a committed unlink intent",

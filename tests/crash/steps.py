@@ -115,7 +115,6 @@ PIECES: dict[str, tuple[Piece, ...]] = {
         lambda namespace: namespace.cold_spill(dry_run=False, target=0),
         forget(range(3)),
         undo_forgetting,
-        forget(range(5)),
     ),
 }
 

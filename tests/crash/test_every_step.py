@@ -23,6 +23,7 @@ from tests.crash.steps import ACKNOWLEDGED, FILES, PIECES
 
 LANES = 2
 STEPS_MIN = 80
+STEPS_TO_OPEN = 20  # a new namespace; no memory is in it before
 FILES_BETWEEN_MIN = 20
 State = dict[str, Kept]
 
@@ -54,7 +55,7 @@ async def test_killed_before_any_step_each_file_lies_where_its_memories_say(
     tmp_path: Path,
 ) -> None:
     states = await states_without_a_kill(tmp_path / "reference", "media")
-    images = killed_before_each_step(tmp_path, "tests.crash.steps", "media")
+    images = killed_before_each_step(tmp_path, "tests.crash.steps", "media", first=STEPS_TO_OPEN)
     between = 0
     for image in images:
         answered = (image / ACKNOWLEDGED).stat().st_size
@@ -126,7 +127,8 @@ def killed_before_each_step(
 ) -> list[Path]:
     """The state directories of processes that died, each so many steps later than the one before.
 
-    `module` does the work, told the arguments; `first` is the first step, and `apart` how many there are between.
+    `module` does the work, told the arguments; `first` is the first step, and `apart` how many
+    there are between.
     """
 
     def lane(start: int) -> None:

@@ -203,7 +203,7 @@ async def test_a_file_is_counted_once_however_many_memories_name_it(world: World
     assert namespace.store.columns.live_bytes == without + own + 70_000
     await namespace.update(id="a", patch=MemoryInput(media_ref=None), if_revision=None)
     assert namespace.store.columns.live_bytes == without + own
-    assert (media / "photos" / "a.jpg").read_bytes() == b"x" * 70_000, "files stay untouched"
+    assert (media / "photos" / "a.jpg").read_bytes() == b"x" * 70_000, "it stays where it is"
 
 
 @pytest.mark.gate("STORE-15")
