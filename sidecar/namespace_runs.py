@@ -362,7 +362,7 @@ class NamespaceRuns:
     async def files_follow(self) -> None:
         """Let files follow the memories that a write has just brought back."""
         if self.store.columns.media_waits:
-            await self._in_thread(self.runner.media.settle)
+            await self._in_thread(self.runner.media.settle_if_waiting)
 
     async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         self.in_flight += 1

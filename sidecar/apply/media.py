@@ -8,8 +8,10 @@ intent is cleared. A kill leaves an intent, which the next `settle` takes up whe
 import threading
 from contextlib import closing, suppress
 
+import apsw
+
 from sidecar.clock import Clock
-from sidecar.errors import DiskFull, Overloaded, ReadOnly, ShuttingDown
+from sidecar.errors import ForgetdError
 from sidecar.media_reports import MediaOutcome
 from sidecar.store import media_trash
 from sidecar.store.media import measure_media
@@ -33,21 +35,27 @@ class MediaMover:
         self.problem: str | None = None
 
     def settle_if_waiting(self) -> None:
-        """Settle, where a memory has moved since and its file has not."""
+        """Settle, where a memory has moved since the last time and names a file."""
         if self._store.columns.media_waits:
-            self.settle()
+            with self._lock, suppress(ForgetdError, apsw.Error):
+                self._settle_waiting()
 
     def settle(self) -> None:
         """Carry out every intent that can be carried out; `problem` says why others wait.
 
         Never raises for the sake of a file: memories have moved already.
         """
-        with self._lock, suppress(ShuttingDown, ReadOnly, DiskFull, Overloaded):
+        with self._lock, suppress(ForgetdError, apsw.Error):
+            self._store.columns.media_waits = True
+            self._settle_waiting()
+
+    def _settle_waiting(self) -> None:
+        """Again where a memory came back while its file was on its way to the trash."""
+        while self._store.columns.media_waits:
             self.problem = None
             self._pass()
-            # A memory came back while its file was on its way to the trash.
-            while self._store.columns.media_waits and self.problem is None:
-                self._pass()
+            if self.problem is not None:
+                return
 
     def restored(self, connection: Connection, row: Row, run_id: str | None) -> MediaOutcome | None:
         """Where the file of a memory is that a run brought back; None where it names none."""
@@ -62,7 +70,7 @@ class MediaMover:
             case "trashed":
                 return "blocked"
             case _:
-                return "here" if self._lies_there(row.media_ref) else "missing"
+                return self._at_its_reference(row.media_ref)
 
     def _pass(self) -> None:
         self._store.columns.media_waits = False
@@ -99,12 +107,12 @@ class MediaMover:
             media_trash.settle(tx, entry, state, size, now)
             measure_media(tx, self._store.directory, entry.ref)
 
-    def _lies_there(self, ref: str) -> bool:
+    def _at_its_reference(self, ref: str) -> MediaOutcome:
         try:
             with closing(MediaFiles(self._store.directory)) as files:
-                return files.size(ref) is not None
+                return "missing" if files.size(ref) is None else "here"
         except OSError:
-            return False
+            return "waiting"
 
 
 def _move(

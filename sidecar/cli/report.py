@@ -75,9 +75,6 @@ def show_restore(report: Answer) -> None:
     for each in report["results"]:
         if each.get("media") in FILE_NOT_BACK:
             tell(f"  its file is {FILE_NOT_BACK[each['media']]}: {each['id']}")
-    for each in report["results"]:
-        if each.get("media") in FILE_NOT_BACK:
-            tell(f"  its file is {FILE_NOT_BACK[each['media']]}: {each['id']}")
     if report["paused"]:
         resume = settings().hint("thresholds resume", report["namespace"])
         tell(f"automatic runs are paused until `{resume}`")

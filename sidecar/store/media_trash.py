@@ -40,9 +40,10 @@ def leave(tx: Transaction, run_id: str, rids: list[int], now: int) -> None:
     """
     found = tx.connection.execute(
         "SELECT m.media_ref, m.id, m.rid, max(j.key) FROM json_each(?) j"
-        " JOIN memories m ON m.rid = j.value WHERE m.media_ref IS NOT NULL AND NOT EXISTS"
+        " JOIN memories m ON m.rid = j.value WHERE m.media_ref IS NOT NULL"
+        " GROUP BY m.media_ref HAVING NOT EXISTS"
         " (SELECT 1 FROM memories o WHERE o.media_ref = m.media_ref AND o.tier < ?)"
-        " GROUP BY m.media_ref ORDER BY max(j.key)",
+        " ORDER BY max(j.key)",
         (json.dumps(rids), FORGOTTEN),
     ).fetchall()
     if not found:

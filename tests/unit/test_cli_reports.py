@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sidecar import reports
+from sidecar.media_reports import MediaReport
 from tests.unit import cli_samples as samples
 from tests.unit.cli_run import Run, fake_daemon, runner
 from tests.unit.fake_daemon import FakeDaemon
@@ -226,3 +227,30 @@ def test_thresholds_of_zero_and_times_beyond_the_calendar_are_shown(
     shown = words(forgetd("status").out)
     assert "hot 9,400 of 0" in shown
     assert f"{2**53 - 1} ms" in shown
+
+
+@pytest.mark.gate("MEDIA-13")
+def test_a_sweep_says_what_became_of_files(daemon: FakeDaemon, forgetd: Run) -> None:
+    media = MediaReport(moved=1_200, skipped=2, missing=3, bytes=1_500_000)
+    daemon.answers["forgetSweep"] = samples.wire(samples.sweep(run_id="R1", media=media))
+    shown = words(forgetd("sweep").out)
+    assert "media 1,200 to the trash (1.5 MB), 2 skipped, 3 missing" in shown
+    daemon.answers["forgetSweep"] = samples.wire(samples.sweep(run_id="R1", media=MediaReport()))
+    assert "media" not in words(forgetd("sweep").out)
+
+
+@pytest.mark.gate("MEDIA-13")
+def test_a_restore_names_each_file_that_did_not_come_back(daemon: FakeDaemon, forgetd: Run) -> None:
+    report = samples.restore(*((one, "restored") for one in "abcde"))
+    told = ("returned", "here", "blocked", "missing", "waiting")
+    for result, media in zip(report.results, told, strict=True):
+        result.media = media
+    daemon.answers["memory.restore"] = samples.wire(report)
+    done = forgetd("restore", "a", "b", "c", "d", "e")
+    assert done.code == 0
+    files = [line.strip() for line in done.out.splitlines() if "its file" in line]
+    assert files == [
+        "its file is still in the trash: another lies in its place: c",
+        "its file is missing: d",
+        "its file is waiting for the media folder: e",
+    ]

@@ -18,3 +18,7 @@ CREATE INDEX media_trash_by_ref ON media_trash (ref, state);
 CREATE INDEX media_trash_by_run ON media_trash (run_id);
 CREATE INDEX media_trash_intents ON media_trash (trash_id)
   WHERE state IN ('leaving', 'returning');
+
+-- With the tier: many may name one file, and the question is whether a live one does.
+DROP INDEX memories_by_media;
+CREATE INDEX memories_by_media ON memories (media_ref, tier) WHERE media_ref IS NOT NULL;
