@@ -31,6 +31,8 @@ POWER = "tests/crash/test_power_loss.py"
 MEDIA = "tests/integration/test_namespace_media.py"
 MEDIA_FILES = "tests/unit/test_media_files.py"
 
+CYCLE = "tests/unit/test_cycle_reasons.py"
+
 SABOTAGES: Final = (
     Sabotage(
         "P1",
@@ -334,5 +336,21 @@ SABOTAGES: Final = (
         "return InternalError(str(cause), correlationId=correlation_id)",
         "tests/contract/test_errors.py"
         "::test_an_unforeseen_failure_tells_a_correlation_id_and_nothing_else",
+    ),
+    Sabotage(
+        "P5",
+        "a cycle prunes what is pinned",
+        "sidecar/plan/cycle.py",
+        "    draft.action[rows] = KEPT\n    draft.skipped[rows] = first",
+        "    draft.skipped[rows] = first",
+        f"{CYCLE}::test_protection_stops_every_reason_and_says_so",
+    ),
+    Sabotage(
+        "P4",
+        "a cycle says nothing of an unscored memory",
+        "sidecar/plan/cycle.py",
+        '    draft.keep(~view.scored, "unscored")\n',
+        "",
+        f"{CYCLE}::test_what_is_unscored_is_kept_and_said_so",
     ),
 )

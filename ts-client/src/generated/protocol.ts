@@ -959,7 +959,7 @@ export interface Decision {
   /** The id of the memory. */
   id: string
   /** What is done. */
-  action: "forget" | "restore" | "spill" | "thaw"
+  action: "fade" | "forget" | "restore" | "spill" | "thaw"
   /** Why this memory. */
   reason: string
   /** The tier before the move. */
