@@ -1,0 +1,69 @@
+"""Inflection for the guard of duplicates: the forms by which two words may be one word."""
+
+import re
+import unicodedata
+from typing import Final
+
+_IRREGULAR: Final = {"news": "news", "goes": "go", "children": "child", "men": "man", "feet": "foot"}
+_SHORT: Final = {"repo": "repository", "app": "application", "info": "information"}
+_LATIN_ENDINGS: Final = re.compile("(?:ern|en|em|es|er|os|as|is|e|n|s|o|a|i|y)$")
+STEM_LETTERS_MIN: Final = 4
+
+
+def stems_of(word: str, english: bool) -> frozenset[str]:
+    """A word's own form, its stem, and both without accents."""
+    stem = _english(word) if english else _latin(word)
+    forms = {word, "s:" + stem}
+    for form in (word, "s:" + stem):
+        forms.add(form.replace("ё", "е"))
+        bare = _bare(form)
+        if bare != form and _is_latin(form):
+            # Two spellings of one keyboard; that one text lacks all accents is checked apart.
+            forms.add("a:" + bare)
+            forms.add("a:" + form.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue"))
+        elif form.isascii():
+            forms.add("a:" + form)
+    return frozenset(forms)
+
+
+def _bare(word: str) -> str:
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def _is_latin(word: str) -> bool:
+    return all(ord(char) < 0x250 for char in word)
+
+
+def _latin(word: str) -> str:
+    """Without an ending, where enough of the word is left."""
+    stem = _LATIN_ENDINGS.sub("", word)
+    return stem if len(stem) >= STEM_LETTERS_MIN else word
+
+
+def _english(word: str) -> str:
+    word = _SHORT.get(word, word)
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) > 5:
+        word = word.replace("our", "or").removesuffix("ly")
+    word = _singular(word)
+    for ending in ("ing", "ed"):
+        head = word.removesuffix(ending)
+        if head != word and len(head) > 1 and re.search("[aeiouy]", head):
+            doubled = len(head) > 2 and head[-1] == head[-2] and head[-1] not in "lsz"
+            word = head[:-1] if doubled else head
+            break
+    if word.endswith("i"):
+        word = word[:-1] + "y"
+    return word.removesuffix("e") if len(word) > 2 else word
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if re.search("(?:s|x|z|ch|sh)es$", word):
+        return word[:-2]
+    if len(word) > 2 and word.endswith("s") and word[-2] not in "sui":
+        return word[:-1]
+    return word
