@@ -90,6 +90,13 @@ TOUCHES_PENDING_MAX: Final = 100_000
 TOUCHED_BY_TOP: Final = 3
 THAWS_PER_RECALL_MAX: Final = 3
 
+# Duplicates.
+DUPLICATE_BLOCK_MEMORIES: Final = 1_024  # compared with as many others at once
+DUPLICATE_CHECKED_COUNT: Final = 4_096  # pairs whose cosine is computed exactly at once
+DUPLICATE_SAMPLE_MEMORIES: Final = 1_024  # by which the directions of a store are found
+DUPLICATE_PAIRS_COUNT_MAX: Final = 2_000_000  # of one model; with more, closeness says nothing
+GUARD_TEXT_BYTES_MAX: Final = 4_096  # of longer texts every difference keeps both
+
 # Events.
 EVENT_STREAMS_MAX: Final = 64
 EVENTS_PER_READ_MAX: Final = 500

@@ -8,6 +8,7 @@ duplicate that stays costs room, and a fact that goes is lost to the next questi
 from collections import Counter
 from typing import Final, Literal
 
+from sidecar.limits import GUARD_TEXT_BYTES_MAX
 from sidecar.plan.duplicate_reading import Item, Reading, read_pair
 from sidecar.plan.duplicate_scan import folded
 from sidecar.plan.duplicate_words import SUBJECTS
@@ -32,6 +33,8 @@ def difference(a: str, b: str) -> Difference | None:
     """
     if a == b:
         return None
+    if max(len(a.encode()), len(b.encode())) > GUARD_TEXT_BYTES_MAX:
+        return None if folded(a) == folded(b) else "words"
     one, two = read_pair(a, b)
     if not (one.items or two.items or one.dates or two.dates):
         return None if folded(a) == folded(b) else "words"
@@ -57,16 +60,16 @@ def _match(one: Reading, two: Reading) -> tuple[Matched, list[Item], list[Item]]
     """The items that meet, by place, and what each text has beyond them."""
     free = dict(enumerate(two.items))
     pairs: Matched = []
-    extra: list[Item] = []
+    extra: list[Item] = []  # a pronoun too many is none: a text may leave it out
     accents = _has_accents(one) and _has_accents(two)
     for place, item in enumerate(one.items):
         found = next((p for p, other in free.items() if _meet(item, other, accents)), None)
         if found is None:
-            extra.append(item)
+            extra += [item] if item.kind != "person" else []
         else:
             pairs.append((place, found))
             del free[found]
-    return pairs, extra, list(free.values())
+    return pairs, extra, [item for item in free.values() if item.kind != "person"]
 
 
 def _meet(item: Item, other: Item, accents: bool) -> bool:
@@ -75,9 +78,7 @@ def _meet(item: Item, other: Item, accents: bool) -> bool:
 
 
 def _has_accents(reading: Reading) -> bool:
-    return any(
-        not key.isascii() for item in reading.items for key in item.keys if key[:2] != "a:"
-    )
+    return any(not key.isascii() for item in reading.items for key in item.keys if key[:2] != "a:")
 
 
 def _negates_another(one: Reading, two: Reading) -> bool:
@@ -85,11 +86,8 @@ def _negates_another(one: Reading, two: Reading) -> bool:
     there = [keys for item in two.items for keys in [item.keys] if item.kind != "negation"]
     negated_there: set[str] = set().union(*two.negated)
     return any(
-        not (keys & negated_there) and any(keys & other for other in there)
-        for keys in one.negated
-    ) and any(
-        any(keys & item.keys for item in one.items) for keys in two.negated
-    )
+        not (keys & negated_there) and any(keys & other for other in there) for keys in one.negated
+    ) and any(any(keys & item.keys for item in one.items) for keys in two.negated)
 
 
 def _names_differ(
@@ -124,7 +122,8 @@ def _words_differ(
     extra = extra_one or extra_two
     if len(extra) > max(EXTRA_WORDS_MAX, len(pairs) // 2) or any(item.joined for item in extra):
         return True
-    if (one.persons - two.persons) and (two.persons - one.persons):
+    persons_one, persons_two = one.persons - two.persons, two.persons - one.persons
+    if (persons_one and (persons_two or extra_two)) or (persons_two and extra_one):
         return True
     return (
         _times_differ(one, two, pairs)
@@ -156,14 +155,18 @@ def _moved_once(places: list[int]) -> bool:
 
 def _roles_differ(one: Reading, two: Reading, pairs: Matched) -> bool:
     """Whether particles say that another does it: one clear change, or two of any kind."""
-    changed = [
-        (one.items[here].role, two.items[there].role)
+    roles = (
+        (_role_in(one.items[here], two.items[there]), _role_in(two.items[there], one.items[here]))
         for here, there in pairs
-        if one.items[here].role and two.items[there].role
-        and one.items[here].role != two.items[there].role
-    ]
+    )
+    changed = [(before, after) for before, after in roles if before and after and before != after]
     clear = sum(set(change) <= _MARKED_ROLES for change in changed)
     return clear > 0 or len(changed) > 1
+
+
+def _role_in(item: Item, other: Item) -> str:
+    """The item's role, unless what looks like its particle is a part of the word."""
+    return item.role if not item.noun or item.noun in other.keys else ""
 
 
 def _places_differ(one: Reading, two: Reading, pairs: Matched) -> bool:

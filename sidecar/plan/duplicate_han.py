@@ -13,15 +13,24 @@ from sidecar.plan.duplicate_words import DAYS, RELATIVE_DATES, UNITS
 _DIGITS: Final = {char: value for value, char in enumerate("〇一二三四五六七八九")} | {
     "零": 0, "两": 2, "兩": 2,
 }  # fmt: skip
-_SCALES: Final = {"十": 10, "百": 100, "千": 1_000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
+_SCALES: Final = {
+    "十": 10,
+    "百": 100,
+    "千": 1_000,
+    "万": 10**4,
+    "萬": 10**4,
+    "亿": 10**8,
+    "億": 10**8,
+}
 _NUMERALS: Final = "".join([*_DIGITS, *_SCALES])
 _NOT: Final = "不没沒無无未非别勿莫"
 _LIMITS: Final = "只仅僅除约約前後后"
-_FREE: Final = "的了着呢吗是在有和就也都很之这那此些与及或把将被我你他她它们个名位条件本张間又已经过"
+_FREE: Final = (
+    "的了着呢吗是在有和就也都很之这那此些与及或把将被我你他她它们个名位条件本张間又已经过"
+)
 _COUNTERS: Final = "个個名位条件本张張只人枚匹台冊"
 _DATE: Final = re.compile(
-    "|".join(sorted([*DAYS, *RELATIVE_DATES], key=len, reverse=True))
-    + "|午前|午後|上午|下午"
+    "|".join(sorted([*DAYS, *RELATIVE_DATES], key=len, reverse=True)) + "|午前|午後|上午|下午"
 )
 _RUN: Final = re.compile(f"[{_NUMERALS}]+")
 

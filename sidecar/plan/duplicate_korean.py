@@ -34,14 +34,42 @@ NUMBERS: Final = {
     "스물": 20, "서른": 30, "마흔": 40, "쉰": 50,
 }  # fmt: skip
 FREE: Final = frozenset(
-    """그리고 및 매우 아주 정말 참 그 이 저 것 수 지금 현재 약 또 또는 있다 있어요 있습니다 있음
-    있는 있고 있어 입니다 이다 들""".split()
+    [
+        "그리고",
+        "및",
+        "매우",
+        "아주",
+        "정말",
+        "참",
+        "그",
+        "이",
+        "저",
+        "것",
+        "수",
+        "지금",
+        "현재",
+        "약",
+        "또",
+        "또는",
+        "있다",
+        "있어요",
+        "있습니다",
+        "있음",
+        "있는",
+        "있고",
+        "있어",
+        "입니다",
+        "이다",
+        "들",
+    ]
 )
 _NEGATION = re.compile(
     "(안|못|않.*|없.*|아니.*|아닙.*|아닌.*|못하.*|못한.*|못해.*|못합.*|마세요|말아.*|말라|마라"
     "|마십시오|말.?다|말고|금지.*)$"
 )
-LIMITS: Final = frozenset("거의 아마 만약 더 덜 가끔 오직 겨우 제외 절반 반".split())
+LIMITS: Final = frozenset(
+    ["거의", "아마", "만약", "더", "덜", "가끔", "오직", "겨우", "제외", "절반", "반"]
+)
 
 _FINALS = {"ㄴ": "\u11ab", "ㄹ": "\u11af", "ㅁ": "\u11b7", "ㅂ": "\u11b8", "ㅆ": "\u11bb"}
 
@@ -54,8 +82,42 @@ _ENDINGS = re.compile(
     "(?:"
     + "|".join(
         _jamo(ending)
-        for ending in """습니다 ㅂ니다 으세요 세요 는다 ㄴ다 어요 아요 여요 네요 려고 으면 면서
-        으며 지만 거나 다 요 음 ㅁ 어 아 고 며 지 게 는 은 ㄴ ㄹ 을 면 서 기""".split()
+        for ending in [
+            "습니다",
+            "ㅂ니다",
+            "으세요",
+            "세요",
+            "는다",
+            "ㄴ다",
+            "어요",
+            "아요",
+            "여요",
+            "네요",
+            "려고",
+            "으면",
+            "면서",
+            "으며",
+            "지만",
+            "거나",
+            "다",
+            "요",
+            "음",
+            "ㅁ",
+            "어",
+            "아",
+            "고",
+            "며",
+            "지",
+            "게",
+            "는",
+            "은",
+            "ㄴ",
+            "ㄹ",
+            "을",
+            "면",
+            "서",
+            "기",
+        ]
     )
     + ")$"
 )
@@ -70,6 +132,7 @@ class KoreanWord:
 
     stems: frozenset[str]
     role: str = ""
+    noun: str = ""
     past: bool = False
 
 
@@ -81,20 +144,20 @@ def is_negation(word: str) -> bool:
 def korean_word(word: str) -> KoreanWord:
     """Take a word apart. Of no use for negations and numbers: ask for these first."""
     stems = {word}
-    role = ""
+    role = of = ""
     for particle, meaning in PARTICLES:
         if word.endswith(particle) and len(word) > len(particle):
             noun = word.removesuffix(particle)
             if len(noun) > 1 or particle not in _DOUBTFUL:
                 stems.add(noun)
-                role = meaning
+                role, of = meaning, noun
             break
     noun = _COPULA.sub("", word)
     if len(noun) > 0 and noun != word:
         stems.add(noun)
     verb, past = _verb(word)
     stems.update("v:" + stem for stem in verb)
-    return KoreanWord(frozenset(stems), role, past)
+    return KoreanWord(frozenset(stems), role, of, past)
 
 
 def _verb(word: str) -> tuple[set[str], bool]:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from sidecar.plan import duplicate_korean as korean
 from sidecar.plan.duplicate_han import read_han, read_hiragana
 from sidecar.plan.duplicate_scan import Part, number_of, parts_of
-from sidecar.plan.duplicate_stems import stems_of
+from sidecar.plan.duplicate_stems import spellings_of, stems_of
 from sidecar.plan.duplicate_words import (
     DAYS,
     ENGLISH,
@@ -20,14 +20,17 @@ from sidecar.plan.duplicate_words import (
     PERSONS,
     RELATIVE_DATES,
     SCALES,
+    SECRETS,
     UNITS,
     Lexicon,
 )
 
-ItemKind = Literal["word", "name", "number", "negation"]
+ItemKind = Literal["word", "name", "number", "negation", "person"]
 _ROMAN: Final = {
     name: value
-    for value, name in enumerate("II III IV V VI VII VIII IX XI XII XIII XIV".split(), 2)
+    for value, name in enumerate(
+        ["II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "XI", "XII", "XIII", "XIV"], 2
+    )
 }
 _MERIDIEM: Final = {"am": 0, "pm": 12, "오전": 0, "오후": 12}
 _AMBIGUOUS_MONTHS: Final = frozenset({"may", "march", "mar", "mars", "sept", "jan", "mai", "dec"})
@@ -40,6 +43,7 @@ class Item:
     kind: ItemKind
     keys: frozenset[str]
     role: str = ""
+    noun: str = ""  # the key of which the role is told; empty: whichever
     past: bool = False
     opens: bool = False  # a capital word that opens a sentence: perhaps a name
     joined: bool = False  # an item of a list, not the only one
@@ -58,7 +62,6 @@ class Reading:
     limits: Counter[str] = field(default_factory=Counter[str])
     persons: set[str] = field(default_factory=set[str])
     exact: dict[str, str] = field(default_factory=dict[str, str])
-    plain: set[str] = field(default_factory=set[str])
     negated: list[frozenset[str]] = field(default_factory=list[frozenset[str]])
     past: bool = False
     present: bool = False
@@ -89,11 +92,16 @@ class _Reader:
         self._parts = parts
         self._lexicon = lexicon
         self._numbers = dict(lexicon.numbers)
-        self._capitals_say = any(
-            part.text != part.text.upper() for part in parts if part.kind == "word"
-        ) and lexicon.free is not LEXICONS[1].free
+        self._capitals_say = (
+            any(part.text != part.text.upper() for part in parts if part.kind == "word")
+            and lexicon.free is not LEXICONS[1].free
+        )
+        self._case_says = any(
+            part.folded in SECRETS or part.text.startswith(tuple(SECRETS)) for part in parts
+        )
         self._decimal_comma = lexicon not in (ENGLISH, OTHER)
         self._number_open = False  # the part before was a number: a unit or scale may follow
+        self._item_open = False  # the part before was an item: a particle may follow
         self._opens = True
         self._join = False
         self._place = ""
@@ -118,10 +126,11 @@ class _Reader:
             self.reading.negated.append(item.keys)
             self._negation_open = False
         self.reading.items.append(item)
+        self._item_open = True
 
     def _word_item(self, keys: frozenset[str], role: str = "", past: bool = False) -> None:
         self._number_open = False
-        self._add(Item("word", keys, role, past))
+        self._add(Item("word", keys, role, past=past))
 
     def _negate(self) -> None:
         self.reading.negations += 1
@@ -135,7 +144,7 @@ class _Reader:
 
     def _date(self, name: str) -> None:
         self.reading.dates[name] += 1
-        self._number_open = False
+        self._number_open = self._item_open = False
         self._negation_open = False
 
     def _take_number(self) -> str:
@@ -218,8 +227,10 @@ class _Reader:
         dates = self.reading.dates
         before = self._parts[max(0, self._at - 3) : self._at]
         month = any(part.folded in MONTHS for part in before) or self._peek() in MONTHS
-        if month and self._number_open and any(d.startswith("m") for d in dates) | (
-            self._peek() in MONTHS
+        if (
+            month
+            and self._number_open
+            and any(d.startswith("m") for d in dates) | (self._peek() in MONTHS)
         ):
             value = self._take_number()
             self._date(("y" if len(value) == 4 else "d") + value)
@@ -270,7 +281,7 @@ class _Reader:
     def _hiragana(self, part: Part) -> None:
         self._number_open = False
         role, negations, rest = read_hiragana(part.text)
-        if role and self.reading.items:
+        if role and self._item_open:
             self.reading.items[-1].role = role
         for _ in range(negations):
             self._negate()
@@ -283,9 +294,7 @@ class _Reader:
             word = self._counted(word)
             if not word:
                 return
-        bare = next(
-            (word.removesuffix(p) for p, _ in korean.PARTICLES if word.endswith(p)), word
-        )
+        bare = next((word.removesuffix(p) for p, _ in korean.PARTICLES if word.endswith(p)), word)
         bare = bare.removesuffix("입니다").removesuffix("이다")
         if korean.is_negation(word):
             self._negate()
@@ -313,6 +322,7 @@ class _Reader:
         if taken.role == "only":
             self.reading.limits["only"] += 1
         self._word_item(taken.stems, taken.role, taken.past)
+        self.reading.items[-1].noun = taken.noun
         if taken.role == "join":
             self.reading.items[-1].joined = True
             self._join = True
@@ -348,11 +358,13 @@ class _Reader:
     def _word(self, part: Part) -> None:
         word, lexicon, reading = part.folded, self._lexicon, self.reading
         capital = part.text[:1].isupper() and self._capitals_say
+        if self._case_says and not self._opens:
+            reading.exact[word] = part.text
         named = capital and not self._opens
         if word in PERSONS and lexicon is ENGLISH and not (named and part.text.isupper()):
-            reading.persons.add(PERSONS[word])
+            self._person(PERSONS[word])
         reading.past |= word in lexicon.past
-        reading.present |= word in lexicon.present
+        reading.present |= word in lexicon.present and self._peek() != "been"
         if word in lexicon.places:
             self._place = word
         if self._number_open and self._after_number(word):
@@ -367,7 +379,7 @@ class _Reader:
             self._date(word)
         elif named and part.text != "I":
             self._number_open = False
-            self._add(Item("name", frozenset({word})))
+            self._add(Item("name", spellings_of(word)))
         elif word in lexicon.negations or word in OTHER.negations - lexicon.free:
             self._negate()
         elif word in lexicon.limits:
@@ -379,9 +391,13 @@ class _Reader:
         else:
             self._plain_word(part, word)
 
+    def _person(self, person: str) -> None:
+        self.reading.persons.add(person)
+        self.reading.items.append(Item("person", frozenset({"p:" + person})))
+
     def _plain_word(self, part: Part, word: str) -> None:
         lexicon, reading = self._lexicon, self.reading
-        reading.plain.add(word)
+        self._number_open = False
         if word in lexicon.joins:
             if reading.items:
                 reading.items[-1].joined = True

@@ -16,7 +16,7 @@ PartKind = Literal[
 ]  # fmt: skip
 
 PHONE_DIGITS_MIN: Final = 7
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0dff"
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _LETTER = rf"(?:(?![\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[^\W\d_]|[{_MARKS}])"
 _PART: Final = re.compile(
     rf"""
@@ -81,9 +81,11 @@ def parts_of(text: str) -> list[Part]:
     for match in _PART.finditer(plain):
         kind, piece = match.lastgroup, match[0]
         if kind == "phone" and sum(map(str.isdigit, piece)) < PHONE_DIGITS_MIN:
-            found += [
-                Part("number", number) for number in re.findall(r"\d+", piece)
-            ] if not _thousands(piece) else [Part("number", piece.replace(" ", ""))]
+            found += (
+                [Part("number", number) for number in re.findall(r"\d+", piece)]
+                if not _thousands(piece)
+                else [Part("number", piece.replace(" ", ""))]
+            )
         elif kind == "word" and "'" in piece:
             found += [Part("word", cut) for cut in _cut(piece)]
         elif kind == "link":

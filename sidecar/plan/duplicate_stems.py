@@ -4,7 +4,13 @@ import re
 import unicodedata
 from typing import Final
 
-_IRREGULAR: Final = {"news": "news", "goes": "go", "children": "child", "men": "man", "feet": "foot"}
+_IRREGULAR: Final = {
+    "news": "news",
+    "goes": "go",
+    "children": "child",
+    "men": "man",
+    "feet": "foot",
+}
 _SHORT: Final = {"repo": "repository", "app": "application", "info": "information"}
 _LATIN_ENDINGS: Final = re.compile("(?:ern|en|em|es|er|os|as|is|e|n|s|o|a|i|y)$")
 STEM_LETTERS_MIN: Final = 4
@@ -13,26 +19,26 @@ STEM_LETTERS_MIN: Final = 4
 def stems_of(word: str, english: bool) -> frozenset[str]:
     """A word's own form, its stem, and both without accents."""
     stem = _english(word) if english else _latin(word)
-    forms = {word, "s:" + stem}
-    for form in (word, "s:" + stem):
-        forms.add(form.replace("ё", "е"))
-        bare = _bare(form)
-        if bare != form and _is_latin(form):
-            # Two spellings of one keyboard; that one text lacks all accents is checked apart.
-            forms.add("a:" + bare)
-            forms.add("a:" + form.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue"))
-        elif form.isascii():
-            forms.add("a:" + form)
-    return frozenset(forms)
+    return spellings_of(word) | spellings_of("s:" + stem)
+
+
+def spellings_of(form: str) -> frozenset[str]:
+    """A form, and after `a:` how it is spelled where the keyboard has no accents.
+
+    Two such spellings count as one only if one of the texts has no accents at all.
+    """
+    plain = form.replace("ё", "е")
+    if plain.isascii():
+        return frozenset({plain, "a:" + plain})
+    if not all(ord(char) < 0x250 for char in plain):
+        return frozenset({plain})
+    long = plain.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
+    return frozenset({plain, "a:" + _bare(plain), "a:" + long})
 
 
 def _bare(word: str) -> str:
     decomposed = unicodedata.normalize("NFD", word)
     return "".join(char for char in decomposed if not unicodedata.combining(char))
-
-
-def _is_latin(word: str) -> bool:
-    return all(ord(char) < 0x250 for char in word)
 
 
 def _latin(word: str) -> str:

@@ -60,7 +60,7 @@ ENGLISH: Final = Lexicon(
         """only except unless almost nearly barely hardly rarely seldom if but until instead former
         formerly ex maybe perhaps possibly might may must should could can shall ought more less
         most least fewer few some any half under over above below before after allegedly
-        supposedly sometimes"""
+        supposedly sometimes off down other else another last next previous"""
     ),
     past=_set("was were did had"),
     present=_set("is are am do does has have"),
@@ -168,6 +168,12 @@ LEXICONS: Final = (ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH,
 
 # Subjects that a text may name or leave out: nobody's name, though they open a sentence.
 SUBJECTS: Final = _set("user users customer client person people team everyone 사용자")
+
+# Where one of these stands, letter case says something.
+SECRETS: Final = _set(
+    "password passphrase passcode key token secret code id username login 비밀번호 암호 passwort"
+    " contraseña senha パスワード 密码"
+)
 
 PERSONS: Final[dict[str, str]] = {
     word: person
