@@ -5,11 +5,13 @@ reads words, it does not understand: what it cannot place it takes for a differe
 duplicate that stays costs room, and a fact that goes is lost to the next question.
 """
 
+import unicodedata
 from collections import Counter
 from typing import Final, Literal
 
 from sidecar.limits import GUARD_TEXT_BYTES_MAX
-from sidecar.plan.duplicate_reading import Item, Reading, read_pair
+from sidecar.plan.duplicate_reading import read_pair
+from sidecar.plan.duplicate_record import Item, Reading
 from sidecar.plan.duplicate_scan import folded
 from sidecar.plan.duplicate_words import SUBJECTS
 
@@ -34,7 +36,7 @@ def difference(a: str, b: str) -> Difference | None:
     if a == b:
         return None
     if max(len(a.encode()), len(b.encode())) > GUARD_TEXT_BYTES_MAX:
-        return None if folded(a) == folded(b) else "words"
+        return None if _spaced(a) == _spaced(b) else "words"
     one, two = read_pair(a, b)
     if not (one.items or two.items or one.dates or two.dates):
         return None if folded(a) == folded(b) else "words"
@@ -54,6 +56,10 @@ def difference(a: str, b: str) -> Difference | None:
     if _names_differ(one, two, pairs, extra_one, extra_two):
         return "name"
     return "words" if _words_differ(one, two, pairs, extra_one, extra_two) else None
+
+
+def _spaced(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _match(one: Reading, two: Reading) -> tuple[Matched, list[Item], list[Item]]:
@@ -84,7 +90,7 @@ def _has_accents(reading: Reading) -> bool:
 def _negates_another(one: Reading, two: Reading) -> bool:
     """Whether a word is negated here that stands there without its negation."""
     there = [keys for item in two.items for keys in [item.keys] if item.kind != "negation"]
-    negated_there: set[str] = set().union(*two.negated)
+    negated_there = {key for keys in two.negated for key in keys}
     return any(
         not (keys & negated_there) and any(keys & other for other in there) for keys in one.negated
     ) and any(any(keys & item.keys for item in one.items) for keys in two.negated)

@@ -10,9 +10,12 @@ from typing import Final
 
 from sidecar.plan.duplicate_words import DAYS, RELATIVE_DATES, UNITS
 
-_DIGITS: Final = {char: value for value, char in enumerate("〇一二三四五六七八九")} | {
-    "零": 0, "两": 2, "兩": 2,
-}  # fmt: skip
+_DIGITS: Final = {
+    **{char: value for value, char in enumerate("〇一二三四五六七八九")},
+    "零": 0,
+    "两": 2,
+    "兩": 2,
+}
 _SCALES: Final = {
     "十": 10,
     "百": 100,
@@ -32,19 +35,19 @@ _COUNTERS: Final = "个個名位条件本张張只人枚匹台冊"
 _DATE: Final = re.compile(
     "|".join(sorted([*DAYS, *RELATIVE_DATES], key=len, reverse=True)) + "|午前|午後|上午|下午"
 )
-_RUN: Final = re.compile(f"[{_NUMERALS}]+")
+_RUN: Final = f"[{_NUMERALS}]+"
 
 
 def read_han(run: str, *, after_number: bool) -> Iterator[tuple[str, str]]:
     """What a run of Han says: (`date`, `number`, `unit`, `not`, `limit` or `word`, its value)."""
     at = 0
     while at < len(run):
-        if date := _DATE.match(run, at):
+        if date := re.match(_DATE, run[at:]):
             yield "date", _date_of(date[0])
-            at, after_number = date.end(), False
+            at, after_number = at + date.end(), False
             continue
-        if number := _RUN.match(run, at):
-            at, after_number = number.end(), True
+        if number := re.match(_RUN, run[at:]):
+            at, after_number = at + number.end(), True
             if number[0] == "一" and run[at : at + 1] and run[at] in _COUNTERS:
                 at, after_number = at + 1, False  # "a", not "one"
                 continue
@@ -98,8 +101,8 @@ _ROLES: Final = (
     ("を", "object"), ("の", "of"), ("に", "to"), ("へ", "to"), ("で", "at"), ("と", "join"),
     ("も", "topic"),
 )  # fmt: skip
-_JAPANESE_NOT: Final = re.compile("ませんでした|ません|なかった|ない|なく|ずに")
-_ENDINGS: Final = re.compile(
+_JAPANESE_NOT: Final = "ませんでした|ません|なかった|ない|なく|ずに"
+_ENDINGS: Final = (
     "でしょう|でした|ました|います|いる|です|ます|である|だった|だ|します|する|した|して|ている|"
     "られ|から|まで|より|には|では|さん|さま|ください|こと|もの|[をはがのにへでとものたてるいきりみびしちけくえべ]"
 )
@@ -108,6 +111,6 @@ _ENDINGS: Final = re.compile(
 def read_hiragana(run: str) -> tuple[str, int, str]:
     """The role that a run gives the word before it, how often it negates, and what else it says."""
     role = next((role for particle, role in _ROLES if run.startswith(particle)), "")
-    negations = len(_JAPANESE_NOT.findall(run))
-    rest = _ENDINGS.sub("", _JAPANESE_NOT.sub("", run))
+    negations = len(re.findall(_JAPANESE_NOT, run))
+    rest = re.sub(_ENDINGS, "", re.sub(_JAPANESE_NOT, "", run))
     return role, negations, rest if len(rest) > 1 else ""

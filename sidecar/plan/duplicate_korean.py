@@ -9,6 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+from sidecar.plan.duplicate_words import words_of
+
 # Longest first. The role is what the noun does: two nouns that change roles change the fact.
 PARTICLES: Final[tuple[tuple[str, str], ...]] = (
     ("에게서", "from"), ("으로부터", "from"), ("한테서", "from"), ("에서", "from"),
@@ -20,9 +22,7 @@ PARTICLES: Final[tuple[tuple[str, str], ...]] = (
 )  # fmt: skip
 # After a noun of one syllable these are as often a part of the word.
 _DOUBTFUL: Final = frozenset({"이", "가", "만", "랑", "도", "로", "하고", "보다"})
-_COPULA = re.compile(
-    "(까지|부터)?(이다|입니다|이에요|예요|에요|임|이야|이었다|였다|이며|이고|인|다)$"
-)
+_COPULA = "(까지|부터)?(이다|입니다|이에요|예요|에요|임|이야|이었다|였다|이며|이고|인|다)$"
 
 COUNTERS: Final = (
     "가지", "번째", "마리", "사람", "군데", "박스", "명", "번", "개", "권", "잔", "대", "층", "병",
@@ -33,43 +33,16 @@ NUMBERS: Final = {
     "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10, "열한": 11, "열두": 12, "스무": 20,
     "스물": 20, "서른": 30, "마흔": 40, "쉰": 50,
 }  # fmt: skip
-FREE: Final = frozenset(
-    [
-        "그리고",
-        "및",
-        "매우",
-        "아주",
-        "정말",
-        "참",
-        "그",
-        "이",
-        "저",
-        "것",
-        "수",
-        "지금",
-        "현재",
-        "약",
-        "또",
-        "또는",
-        "있다",
-        "있어요",
-        "있습니다",
-        "있음",
-        "있는",
-        "있고",
-        "있어",
-        "입니다",
-        "이다",
-        "들",
-    ]
+FREE: Final = words_of(
+    """그리고 및 매우 아주 정말 참 그 이 저 것 수 지금 현재 약 또 또는 있다 있어요 있습니다 있음 있는 있고
+    있어
+    입니다 이다 들"""
 )
-_NEGATION = re.compile(
+_NEGATION = (
     "(안|못|않.*|없.*|아니.*|아닙.*|아닌.*|못하.*|못한.*|못해.*|못합.*|마세요|말아.*|말라|마라"
     "|마십시오|말.?다|말고|금지.*)$"
 )
-LIMITS: Final = frozenset(
-    ["거의", "아마", "만약", "더", "덜", "가끔", "오직", "겨우", "제외", "절반", "반"]
-)
+LIMITS: Final = words_of("""거의 아마 만약 더 덜 가끔 오직 겨우 제외 절반 반""")
 
 _FINALS = {"ㄴ": "\u11ab", "ㄹ": "\u11af", "ㅁ": "\u11b7", "ㅂ": "\u11b8", "ㅆ": "\u11bb"}
 
@@ -78,48 +51,13 @@ def _jamo(text: str) -> str:
     return "".join(_FINALS.get(c, c) for c in unicodedata.normalize("NFD", text))
 
 
-_ENDINGS = re.compile(
-    "(?:"
-    + "|".join(
-        _jamo(ending)
-        for ending in [
-            "습니다",
-            "ㅂ니다",
-            "으세요",
-            "세요",
-            "는다",
-            "ㄴ다",
-            "어요",
-            "아요",
-            "여요",
-            "네요",
-            "려고",
-            "으면",
-            "면서",
-            "으며",
-            "지만",
-            "거나",
-            "다",
-            "요",
-            "음",
-            "ㅁ",
-            "어",
-            "아",
-            "고",
-            "며",
-            "지",
-            "게",
-            "는",
-            "은",
-            "ㄴ",
-            "ㄹ",
-            "을",
-            "면",
-            "서",
-            "기",
-        ]
+_ENDINGS = "|".join(
+    _jamo(ending)
+    for ending in (
+        *("습니다", "ㅂ니다", "으세요", "세요", "는다", "ㄴ다", "어요", "아요", "여요", "네요"),
+        *("려고", "으면", "면서", "으며", "지만", "거나", "다", "요", "음", "ㅁ", "어", "아", "고"),
+        *("며", "지", "게", "는", "은", "ㄴ", "ㄹ", "을", "면", "서", "기"),
     )
-    + ")$"
 )
 _PAST = _FINALS["ㅆ"]
 _OPENED = (("\u1112\u1162", "\u1112\u1161"), ("\u1167", "\u1175"), ("\u116a", "\u1169"),
@@ -138,7 +76,7 @@ class KoreanWord:
 
 def is_negation(word: str) -> bool:
     """Whether the word turns the statement round."""
-    return _NEGATION.match(word) is not None
+    return re.match(_NEGATION, word) is not None
 
 
 def korean_word(word: str) -> KoreanWord:
@@ -152,7 +90,7 @@ def korean_word(word: str) -> KoreanWord:
                 stems.add(noun)
                 role, of = meaning, noun
             break
-    noun = _COPULA.sub("", word)
+    noun = re.sub(_COPULA, "", word)
     if len(noun) > 0 and noun != word:
         stems.add(noun)
     verb, past = _verb(word)
@@ -163,7 +101,7 @@ def korean_word(word: str) -> KoreanWord:
 def _verb(word: str) -> tuple[set[str], bool]:
     """The stems of a verb form, in letters, and whether it is of the past."""
     letters = _jamo(word)
-    bare = _ENDINGS.sub("", letters, count=1)
+    bare = re.sub(f"(?:{_ENDINGS})$", "", letters, count=1)
     if bare == letters or len(bare) < 2:
         return set(), False
     past = bare.endswith(_PAST) and not word.startswith(("있", "계")) and "겠" not in word
@@ -201,4 +139,4 @@ def sino_number(word: str) -> int | None:
 
 def is_copula(word: str) -> bool:
     """Whether the word is nothing but a form of "to be" behind a noun."""
-    return _COPULA.fullmatch(word) is not None
+    return re.fullmatch(_COPULA, word) is not None

@@ -99,7 +99,8 @@ def cosines(vectors: Float32, lengths: Float64, a: Int64, b: Int64) -> Float64:
     """The cosines of pairs of vectors, in float64, rounded to COSINE_DECIMALS."""
     left = vectors[a].astype(np.float64) / lengths[a, None]
     right = vectors[b].astype(np.float64) / lengths[b, None]
-    return np.round(np.einsum("ij,ij->i", left, right), COSINE_DECIMALS)
+    products: Float64 = np.einsum("ij,ij->i", left, right)
+    return np.round(products, COSINE_DECIMALS)
 
 
 def _lengths(vectors: Float32) -> Float64:

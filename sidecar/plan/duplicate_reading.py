@@ -1,18 +1,19 @@
-"""What a text says, as far as the guard of duplicates needs it: facts in kinds, words in order."""
+"""Reading a text for the guard of duplicates: from its parts to the facts that it states."""
 
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from sidecar.plan import duplicate_korean as korean
 from sidecar.plan.duplicate_han import read_han, read_hiragana
+from sidecar.plan.duplicate_record import Item, Reading, Record
 from sidecar.plan.duplicate_scan import Part, number_of, parts_of
 from sidecar.plan.duplicate_stems import spellings_of, stems_of
 from sidecar.plan.duplicate_words import (
     DAYS,
     ENGLISH,
+    GERMAN,
     LEXICONS,
     MONEY,
     MONTHS,
@@ -25,7 +26,6 @@ from sidecar.plan.duplicate_words import (
     Lexicon,
 )
 
-ItemKind = Literal["word", "name", "number", "negation", "person"]
 _ROMAN: Final = {
     name: value
     for value, name in enumerate(
@@ -34,37 +34,6 @@ _ROMAN: Final = {
 }
 _MERIDIEM: Final = {"am": 0, "pm": 12, "오전": 0, "오후": 12}
 _AMBIGUOUS_MONTHS: Final = frozenset({"may", "march", "mar", "mars", "sept", "jan", "mai", "dec"})
-
-
-@dataclass(slots=True)
-class Item:
-    """A word that counts. `keys` are the forms by which it may meet one of another text."""
-
-    kind: ItemKind
-    keys: frozenset[str]
-    role: str = ""
-    noun: str = ""  # the key of which the role is told; empty: whichever
-    past: bool = False
-    opens: bool = False  # a capital word that opens a sentence: perhaps a name
-    joined: bool = False  # an item of a list, not the only one
-    place: str = ""  # the preposition before it
-
-
-@dataclass(slots=True)
-class Reading:
-    """One text, read. `exact` are the codes whose letter case says something."""
-
-    items: list[Item] = field(default_factory=list[Item])
-    numbers: list[str] = field(default_factory=list[str])
-    dates: Counter[str] = field(default_factory=Counter[str])
-    units: Counter[str] = field(default_factory=Counter[str])
-    negations: int = 0
-    limits: Counter[str] = field(default_factory=Counter[str])
-    persons: set[str] = field(default_factory=set[str])
-    exact: dict[str, str] = field(default_factory=dict[str, str])
-    negated: list[frozenset[str]] = field(default_factory=list[frozenset[str]])
-    past: bool = False
-    present: bool = False
 
 
 def read_pair(a: str, b: str) -> tuple[Reading, Reading]:
@@ -84,28 +53,23 @@ def _lexicon_of(words: Iterable[str]) -> Lexicon:
     return max(LEXICONS, key=hits)
 
 
-class _Reader:
+class _Reader(Record):
     """Reads parts from left to right into a Reading."""
 
     def __init__(self, parts: list[Part], lexicon: Lexicon) -> None:
-        self.reading = Reading()
+        super().__init__()
         self._parts = parts
         self._lexicon = lexicon
         self._numbers = dict(lexicon.numbers)
         self._capitals_say = (
             any(part.text != part.text.upper() for part in parts if part.kind == "word")
-            and lexicon.free is not LEXICONS[1].free
+            and lexicon is not GERMAN
         )
         self._case_says = any(
             part.folded in SECRETS or part.text.startswith(tuple(SECRETS)) for part in parts
         )
         self._decimal_comma = lexicon not in (ENGLISH, OTHER)
-        self._number_open = False  # the part before was a number: a unit or scale may follow
-        self._item_open = False  # the part before was an item: a particle may follow
         self._opens = True
-        self._join = False
-        self._place = ""
-        self._negation_open = False
         self._half_day: int | None = None
         self._at = 0
         while self._at < len(parts):
@@ -115,55 +79,6 @@ class _Reader:
             if part.kind not in ("stop", "comma"):
                 self._opens = False
         self._finish_clock()
-
-    # What every kind of part does.
-
-    def _add(self, item: Item) -> None:
-        item.joined = item.joined or self._join
-        item.place, self._place = self._place, ""
-        self._join = False
-        if self._negation_open and item.kind != "negation":
-            self.reading.negated.append(item.keys)
-            self._negation_open = False
-        self.reading.items.append(item)
-        self._item_open = True
-
-    def _word_item(self, keys: frozenset[str], role: str = "", past: bool = False) -> None:
-        self._number_open = False
-        self._add(Item("word", keys, role, past=past))
-
-    def _negate(self) -> None:
-        self.reading.negations += 1
-        self._add(Item("negation", frozenset({"#not"})))
-        self._negation_open = True
-
-    def _count(self, value: str) -> None:
-        self.reading.numbers.append(value)
-        self._add(Item("number", frozenset({"#" + value})))
-        self._number_open = True
-
-    def _date(self, name: str) -> None:
-        self.reading.dates[name] += 1
-        self._number_open = self._item_open = False
-        self._negation_open = False
-
-    def _take_number(self) -> str:
-        """Take the number just read back: it was part of something larger."""
-        self._number_open = False
-        self.reading.items.pop()
-        return self.reading.numbers.pop()
-
-    def _scale(self, factor: int) -> None:
-        value = float(self._take_number().replace(",", ""))
-        self._count(f"{value * factor:.12g}")
-
-    def _unit(self, unit: str) -> None:
-        self.reading.units[unit] += 1
-        self._number_open = False
-        numbers = self.reading.numbers
-        # Of a measure, zeros behind the point say nothing.
-        if numbers and "." in numbers[-1]:
-            numbers[-1] = numbers[-1].rstrip("0").rstrip(".")
 
     # The kinds of parts.
 

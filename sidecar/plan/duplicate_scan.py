@@ -17,9 +17,9 @@ PartKind = Literal[
 
 PHONE_DIGITS_MIN: Final = 7
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
-_LETTER = rf"(?:(?![\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[^\W\d_]|[{_MARKS}])"
-_PART: Final = re.compile(
-    rf"""
+_UNSPACED = "\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_LETTER = rf"(?:(?![{_UNSPACED}])[^\W\d_]|[{_MARKS}])"
+_PART: Final = rf"""
     (?P<link>[A-Za-z][A-Za-z0-9+.-]*://\S+|www\.\S+|[\w.+-]+@[\w-]+\.[\w.-]+|~?(?:/[\w.-]+){{2,}}/?)
     |(?P<iso>\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\d))
     |(?P<clock>\d{{1,2}}:\d{{2}}(?::\d{{2}})?)
@@ -36,11 +36,9 @@ _PART: Final = re.compile(
     |(?P<stop>[.!?。！？]|\n)
     |(?P<comma>[,;:、])
     |(?P<sign>°[CFcf]\b|[$€£¥₩%°<>≤≥≠+&]|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]+)
-    """,
-    re.VERBOSE,
-)
+"""
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": " ", "−": "-", "‐": "-", "‑": "-"})
-_MERIDIEM = re.compile(r"\b([ap])\.\s?m\.?(?!\w)", re.IGNORECASE)
+_MERIDIEM = r"(?i)\b([ap])\.\s?m\.?(?!\w)"
 _ENGLISH_TAILS: Final = frozenset({"s", "re", "m", "ve", "d", "ll"})
 _WHOLE: Final = frozenset({"aujourd'hui", "o'clock"})
 
@@ -72,13 +70,13 @@ def folded(text: str) -> str:
 def parts_of(text: str) -> list[Part]:
     """The parts of a text in their order; what is neither word nor sign is left out."""
     plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
-    plain = _MERIDIEM.sub(r"\1m", plain)
+    plain = re.sub(_MERIDIEM, r"\1m", plain)
     plain = "".join(
         str(unicodedata.decimal(char)) if char.isdecimal() and char > "9" else char
         for char in plain
     )
     found: list[Part] = []
-    for match in _PART.finditer(plain):
+    for match in re.finditer(_PART, plain, re.VERBOSE):
         kind, piece = match.lastgroup, match[0]
         if kind == "phone" and sum(map(str.isdigit, piece)) < PHONE_DIGITS_MIN:
             found += (

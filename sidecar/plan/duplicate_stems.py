@@ -12,7 +12,7 @@ _IRREGULAR: Final = {
     "feet": "foot",
 }
 _SHORT: Final = {"repo": "repository", "app": "application", "info": "information"}
-_LATIN_ENDINGS: Final = re.compile("(?:ern|en|em|es|er|os|as|is|e|n|s|o|a|i|y)$")
+_LATIN_ENDINGS: Final = "(?:ern|en|em|es|er|os|as|is|e|n|s|o|a|i|y)$"
 STEM_LETTERS_MIN: Final = 4
 
 
@@ -43,7 +43,7 @@ def _bare(word: str) -> str:
 
 def _latin(word: str) -> str:
     """Without an ending, where enough of the word is left."""
-    stem = _LATIN_ENDINGS.sub("", word)
+    stem = re.sub(_LATIN_ENDINGS, "", word)
     return stem if len(stem) >= STEM_LETTERS_MIN else word
 
 

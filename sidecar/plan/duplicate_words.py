@@ -27,7 +27,8 @@ class Lexicon:
     numbers: frozenset[tuple[str, int]] = frozenset()
 
 
-def _set(words: str) -> frozenset[str]:
+def words_of(words: str) -> frozenset[str]:
+    """The words of a text, as a set."""
     return frozenset(words.split())
 
 
@@ -42,30 +43,32 @@ def _counted(*runs: tuple[int, int, str]) -> frozenset[tuple[str, int]]:
 
 
 ENGLISH: Final = Lexicon(
-    free=_set(
+    free=words_of(
         """a an the is are am was were be been being 's 're 'm 've 'd 'll s of to that which who it
         its this these those there do does did has have had will would and or as so than then just
         also very really quite please too in on at for by with from into onto about per each using
         via currently now much lot a i me my mine you your yours we us our he him his she her hers
         they them their user-s not-a"""
     ),
-    negations=_set(
+    negations=words_of(
         """not n't no never none nobody nothing nowhere neither nor cannot without isn't aren't
         wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't mustn't hasn't
         haven't hadn't isnt arent dont doesnt didnt wont cant couldnt shouldnt stop stopped stops
         quit refuse refuses refused avoid avoids avoided lack lacks lacked cancel cancelled canceled
         deny denies denied fail fails failed false dislike dislikes disliked hate hates unable"""
     ),
-    limits=_set(
+    limits=words_of(
         """only except unless almost nearly barely hardly rarely seldom if but until instead former
         formerly ex maybe perhaps possibly might may must should could can shall ought more less
         most least fewer few some any half under over above below before after allegedly
         supposedly sometimes off down other else another last next previous"""
     ),
-    past=_set("was were did had"),
-    present=_set("is are am do does has have"),
-    joins=_set("and or plus"),
-    places=_set("in on under over above below behind beside near inside outside to from into onto"),
+    past=words_of("was were did had"),
+    present=words_of("is are am do does has have"),
+    joins=words_of("and or plus"),
+    places=words_of(
+        "in on under over above below behind beside near inside outside to from into onto"
+    ),
     numbers=_counted(
         (0, 1, "zero one two three four five six seven eight nine ten eleven twelve thirteen"),
         (14, 1, "fourteen fifteen sixteen seventeen eighteen nineteen"),
@@ -77,100 +80,108 @@ ENGLISH: Final = Lexicon(
     ),
 )
 GERMAN: Final = Lexicon(
-    free=_set(
+    free=words_of(
         """der die das den dem des ein eine einen einem einer eines ist sind war waren wird werden
         wurde wurden sein am im um an in auf zu zum zur von vom mit und oder als so sehr es dass er
         sie ich wir ihr sich gern gerne hat haben auch bei für aus uhr"""
     ),
-    negations=_set("nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne"),
-    limits=_set("nur außer fast kaum selten wenn aber bis statt vielleicht ehemals mehr weniger"),
-    past=_set("war waren wurde wurden hatte hatten"),
-    present=_set("ist sind wird werden hat haben"),
-    joins=_set("und oder"),
+    negations=words_of(
+        "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne"
+    ),
+    limits=words_of(
+        "nur außer fast kaum selten wenn aber bis statt vielleicht ehemals mehr weniger"
+    ),
+    past=words_of("war waren wurde wurden hatte hatten"),
+    present=words_of("ist sind wird werden hat haben"),
+    joins=words_of("und oder"),
     numbers=_counted(
         (1, 1, "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"),
         (20, 10, "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert"),
     ),
 )
 FRENCH: Final = Lexicon(
-    free=_set(
+    free=words_of(
         """le la les l un une des du de d à au aux est sont était et ou en dans sur par pour avec
         que qui ce cette il elle ils elles je nous vous se s très a ont son sa ses"""
     ),
-    negations=_set("ne n pas jamais aucun aucune rien personne sans ni non"),
-    limits=_set("seulement sauf presque rarement si mais jusque avant après plus moins sous"),
-    past=_set("était étaient avait avaient"),
-    present=_set("est sont a ont"),
-    joins=_set("et ou"),
+    negations=words_of("ne n pas jamais aucun aucune rien personne sans ni non"),
+    limits=words_of("seulement sauf presque rarement si mais jusque avant après plus moins sous"),
+    past=words_of("était étaient avait avaient"),
+    present=words_of("est sont a ont"),
+    joins=words_of("et ou"),
     numbers=_counted((2, 1, "deux trois quatre cinq six sept huit neuf dix onze douze treize")),
 )
 SPANISH: Final = Lexicon(
-    free=_set(
+    free=words_of(
         """el la los las un una unos unas de del a al es son está están era fue y o en por para con
         que se le les lo su sus él ella ellos muy ha han"""
     ),
-    negations=_set("no nunca jamás nadie nada ningún ninguno ninguna sin ni tampoco"),
-    limits=_set("solo sólo excepto casi apenas raramente si pero hasta antes después más menos"),
-    past=_set("era eran fue fueron estaba estaban"),
-    present=_set("es son está están"),
-    joins=_set("y o e u"),
+    negations=words_of("no nunca jamás nadie nada ningún ninguno ninguna sin ni tampoco"),
+    limits=words_of(
+        "solo sólo excepto casi apenas raramente si pero hasta antes después más menos"
+    ),
+    past=words_of("era eran fue fueron estaba estaban"),
+    present=words_of("es son está están"),
+    joins=words_of("y o e u"),
     numbers=_counted((2, 1, "dos tres cuatro cinco seis siete ocho nueve diez once doce trece")),
 )
 PORTUGUESE: Final = Lexicon(
-    free=_set(
+    free=words_of(
         """o a os as um uma de do da dos das em no na nos nas é são está estão foi e ou por para
         com que se seu sua ele ela muito ao à"""
     ),
-    negations=_set("não nunca jamais ninguém nada nenhum nenhuma sem nem"),
-    limits=_set("só somente exceto quase raramente se mas até antes depois mais menos"),
-    past=_set("era eram foi foram estava"),
-    present=_set("é são está"),
-    joins=_set("e ou"),
+    negations=words_of("não nunca jamais ninguém nada nenhum nenhuma sem nem"),
+    limits=words_of("só somente exceto quase raramente se mas até antes depois mais menos"),
+    past=words_of("era eram foi foram estava"),
+    present=words_of("é são está"),
+    joins=words_of("e ou"),
     numbers=_counted((2, 1, "dois/duas três quatro cinco seis sete oito nove dez onze doze")),
 )
 ITALIAN: Final = Lexicon(
-    free=_set(
+    free=words_of(
         """il lo la i gli le l un uno una di del della dei delle a al alla alle ai in nel nella da
         dal è sono era e o con per che si suo sua lui lei molto ha hanno"""
     ),
-    negations=_set("non mai nessuno nessuna niente nulla senza né"),
-    limits=_set("solo soltanto tranne quasi raramente se ma fino prima dopo più meno"),
-    past=_set("era erano fu furono aveva"),
-    present=_set("è sono ha"),
-    joins=_set("e o"),
+    negations=words_of("non mai nessuno nessuna niente nulla senza né"),
+    limits=words_of("solo soltanto tranne quasi raramente se ma fino prima dopo più meno"),
+    past=words_of("era erano fu furono aveva"),
+    present=words_of("è sono ha"),
+    joins=words_of("e o"),
     numbers=_counted((2, 1, "due tre quattro cinque sei sette otto nove dieci undici dodici")),
 )
 DUTCH: Final = Lexicon(
-    free=_set("de het een is zijn was van in op te aan met en of voor bij dat die hij zij om als"),
-    negations=_set("niet geen nooit niemand niets zonder noch"),
-    limits=_set("alleen behalve bijna zelden als maar tot voor na meer minder"),
-    past=_set("was waren had hadden"),
-    present=_set("is heeft hebben"),
-    joins=_set("en of"),
+    free=words_of(
+        "de het een is zijn was van in op te aan met en of voor bij dat die hij zij om als"
+    ),
+    negations=words_of("niet geen nooit niemand niets zonder noch"),
+    limits=words_of("alleen behalve bijna zelden als maar tot voor na meer minder"),
+    past=words_of("was waren had hadden"),
+    present=words_of("is heeft hebben"),
+    joins=words_of("en of"),
     numbers=_counted((2, 1, "twee drie vier vijf zes zeven acht negen tien elf twaalf")),
 )
 # Languages of other scripts, and those that few lists know: together, as their words differ.
 OTHER: Final = Lexicon(
-    free=_set("в во на у и й с со к ко о об по за из от для же он она в у і й з та"),
-    negations=_set(
+    free=words_of("в во на у и й с со к ко о об по за из от для же он она в у і й з та"),
+    negations=words_of(
         """не ни нет без никогда никто ничего ні немає nie bez nigdy nikt inte ej aldrig ingen inga
         utan ikke aldri uden uten ei en eivät değil yok hayır không chưa chẳng لا لم لن ليس ليست غير
         بدون नहीं मत बिना ना tidak bukan jangan tanpa belum ne nikdy nem nu fără niciodată δεν μη
         όχι χωρίς לא אין בלי نه"""
     ),
-    limits=_set(
+    limits=words_of(
         "только кроме почти редко если но до после перед больше меньше tylko oprócz prawie"
     ),
-    past=_set("был была было были"),
-    joins=_set("и или i oraz och og ve và و और"),
+    past=words_of("был была было были"),
+    joins=words_of("и или i oraz och og ve và و और"),
 )
 LEXICONS: Final = (ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH, OTHER)
 
 # Subjects that a text may name or leave out: nobody's name, though they open a sentence.
-SUBJECTS: Final = _set("user users customer client person people team everyone 사용자")
+SUBJECTS: Final = words_of("user users customer client person people team everyone 사용자")
 
 # Where one of these stands, letter case says something.
-SECRETS: Final = _set(
+SECRETS: Final = words_of(
     "password passphrase passcode key token secret code id username login 비밀번호 암호 passwort"
     " contraseña senha パスワード 密码"
 )
@@ -209,7 +220,8 @@ _DAYS: Final = (
     "tuesday tuesdays dienstag mardi martes martedì dinsdag вторник 화요일 火曜日 星期二 周二",
     "wednesday wednesdays mittwoch mercredi miércoles mercoledì woensdag среда среду 수요일"
     " 水曜日 星期三 周三",
-    "thursday thursdays donnerstag jeudi jueves giovedì donderdag четверг 목요일 木曜日 星期四 周四",
+    "thursday thursdays donnerstag jeudi jueves giovedì donderdag четверг 목요일 木曜日"
+    " 星期四 周四",
     "friday fridays freitag vendredi viernes venerdì vrijdag пятница пятницу 금요일 金曜日"
     " 星期五 周五",
     "saturday saturdays samstag samedi sábado sabato zaterdag суббота 토요일 土曜日 星期六 周六",
@@ -218,7 +230,7 @@ _DAYS: Final = (
 )
 DAYS: Final = {name: place for place, names in enumerate(_DAYS, 1) for name in names.split()}
 
-RELATIVE_DATES: Final = _set(
+RELATIVE_DATES: Final = words_of(
     """today tomorrow yesterday tonight heute gestern demain hier aujourd'hui hoy mañana ayer oggi
     domani ieri hoje amanhã ontem сегодня завтра вчера 오늘 내일 모레 어제 그제 今日 明日 昨日 今天
     明天 昨天"""
