@@ -82,9 +82,7 @@ class Encoder:
         """Layer normalisation."""
         centred = state - state.mean(axis=-1, keepdims=True)
         deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + self.epsilon)
-        return (
-            centred / deviation * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
-        )
+        return centred / deviation * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
     def attention(self, state: np.ndarray, name: str) -> np.ndarray:
         """Attention of each token to all of its sentence."""
