@@ -3,8 +3,11 @@
 import hashlib
 from typing import Final
 
+from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import PlanUnknown
 from sidecar.estimate import NeutralEstimator
+from sidecar.model import MEMORY_TYPES
+from sidecar.plan.cycle_plan import CYCLE_ACTIONS, CYCLE_POLICY
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
 from sidecar.reports import ExportPage, SweepReport, ThresholdsReport, ThresholdValue, TierCounts
 from sidecar.thresholds import DEFAULTS
@@ -23,7 +26,6 @@ def no_sweep(
     if plan_id is not None:
         raise PlanUnknown(remedy="plan again with dryRun: true")
     policy = policy_named(policy_name or POLICY_DEFAULT, NeutralEstimator.version)
-    nothing = TierCounts(hot=0, cold=0, forgotten=0, total=0, live_bytes=0, overhead_bytes=0)
     return SweepReport(
         namespace=namespace,
         run_id=None,
@@ -34,8 +36,8 @@ def no_sweep(
         policy=policy.name,
         policy_version=policy.version,
         mode="normal",
-        before=nothing,
-        after=nothing,
+        before=_no_tiers(),
+        after=_no_tiers(),
         thresholds=dict(DEFAULTS),
         stages=[],
         decisions=[],
@@ -55,6 +57,51 @@ def no_sweep(
         space_note=None,
         duration_ms=0.0,
     )
+
+
+def no_cycle(namespace: str, *, now: int, plan_id: str | None = None) -> ForgettingReport:
+    """The report of a dry run of a cycle over no memories. It has no plan to apply.
+
+    Raises PlanUnknown where the call named a plan.
+    """
+    if plan_id is not None:
+        raise PlanUnknown(remedy="plan again with dryRun: true")
+    return ForgettingReport(
+        namespace=namespace,
+        run_id=None,
+        plan_id=None,
+        dry_run=True,
+        trigger="call",
+        now=now,
+        policy_version=CYCLE_POLICY.version,
+        before=_no_tiers(),
+        after=_no_tiers(),
+        scanned=0,
+        kept=0,
+        faded=0,
+        pruned=0,
+        media_deleted=0,
+        duplicates_flagged=0,
+        skipped_records=0,
+        skipped_media=0,
+        by_type={name: dict.fromkeys(CYCLE_ACTIONS, 0) for name in MEMORY_TYPES},
+        by_reason={},
+        by_skipped={},
+        broken_chains=[],
+        broken_chain_count=0,
+        brake=None,
+        decisions=[],
+        decisions_truncated=False,
+        weakest=[],
+        nearest=[],
+        bytes_reclaimed=0,
+        space_note=None,
+        duration_ms=0.0,
+    )
+
+
+def _no_tiers() -> TierCounts:
+    return TierCounts(hot=0, cold=0, forgotten=0, total=0, live_bytes=0, overhead_bytes=0)
 
 
 def no_thresholds(namespace: str) -> ThresholdsReport:

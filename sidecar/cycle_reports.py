@@ -61,7 +61,7 @@ class ForgettingReport(Struct, rename="camel", kw_only=True):
     by_skipped: dict[str, int]
     broken_chains: list[str]
     broken_chain_count: int
-    brake: BrakeReport
+    brake: BrakeReport | None
     decisions: list[CycleDecision]
     decisions_truncated: bool
     weakest: list[CycleDecision]

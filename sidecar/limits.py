@@ -112,6 +112,7 @@ ANNOUNCEMENTS_KEPT_MAX: Final = 16  # events of dry runs: told to those who foll
 # The cycle.
 PRUNES_PER_TRANSACTION_MAX: Final = 10
 CYCLE_DECISIONS_DEFAULT: Final = 1_000  # as many as its event carries
+VECTORS_IN_RAM_BYTES_MAX: Final = 268_435_456  # compared vectors above this lie in a file
 CYCLE_EXAMPLES: Final = 5  # memories shown as the weakest and as the nearest to a threshold
 
 # Files.

@@ -14,6 +14,7 @@ import structlog
 from sidecar import imports
 from sidecar.automatic import Automatic
 from sidecar.clock import Clock
+from sidecar.cycle_config import CycleOptions
 from sidecar.errors import ForgetdError
 from sidecar.estimate import Estimator
 from sidecar.exact_imports import import_exactly
@@ -65,6 +66,7 @@ class Namespace(NamespaceEvents):
         clock: Clock,
         estimator: Estimator,
         config: Mapping[str, Value],
+        cycle: CycleOptions,
         reserve: Reserve,
         threads: Threads,
     ) -> "Namespace":
@@ -74,6 +76,7 @@ class Namespace(NamespaceEvents):
         """
         loop = asyncio.get_running_loop()
         namespace = cls(name, clock, estimator, threads)
+        namespace.cycle_options = cycle
         await loop.run_in_executor(threads.runs, namespace._load, directory, config, reserve)
         namespace._start()
         return namespace
@@ -273,8 +276,9 @@ class Namespace(NamespaceEvents):
 
         return await self._change_book(change)
 
-    async def reconfigure(self, config: Mapping[str, Value]) -> None:
+    async def reconfigure(self, config: Mapping[str, Value], cycle: CycleOptions) -> None:
         """Take over what the config file orders now."""
+        self.cycle_options = cycle
         await self._change_book(lambda tx, now: self.book.reconfigure(tx, config, now))
 
     async def apply_open_options(

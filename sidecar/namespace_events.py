@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 import structlog
 
@@ -58,6 +59,10 @@ class NamespaceEvents(NamespaceReads):
     def follow_events(self, wake: asyncio.Event) -> AbstractContextManager[None]:
         """For a `with` block, `wake` is set after each commit, and the namespace stays open."""
         return self.feed.follow(wake)
+
+    def announce(self, at: int, kind: str, payload: Mapping[str, Any]) -> None:
+        """Tell those who follow, at `at` (ms), what no log keeps."""
+        self.feed.announce(at, kind, payload)
 
     @property
     def announced(self) -> int:

@@ -29,7 +29,7 @@ from sidecar.model import (
     Status,
     Tier,
 )
-from sidecar.namespace_runs import NamespaceRuns
+from sidecar.namespace_cycles import NamespaceCycles
 from sidecar.recalling import Recall, RecallRequest, type_codes
 from sidecar.reports import Explanation, ExportPage, MemoryList, NamespaceStatus, RecallReport
 from sidecar.shown import memory_of
@@ -46,7 +46,7 @@ from sidecar.validation import embedding_bytes
 log = structlog.get_logger("forgetd.namespace")
 
 
-class NamespaceReads(NamespaceRuns):
+class NamespaceReads(NamespaceCycles):
     """What `Namespace` is made of besides writing and its settings."""
 
     def __init__(self, name: str, clock: Clock, estimator: Estimator, threads: Threads) -> None:

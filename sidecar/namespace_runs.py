@@ -2,11 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
-
-import msgspec
 
 from sidecar.apply import ending, journal, restore
 from sidecar.apply.ending import ForgetBegun, RunResult
@@ -16,19 +15,18 @@ from sidecar.apply.restore import Choice
 from sidecar.apply.runner import Runner
 from sidecar.automatic import Automatic
 from sidecar.clock import Clock
-from sidecar.errors import InvalidParams, RunNotUndoable, RunUnknown
+from sidecar.cycle_config import CycleOptions
+from sidecar.cycling import Cycler
+from sidecar.duplicate_search import DuplicateSearch
+from sidecar.errors import InvalidParams, RunNotUndoable
 from sidecar.estimate import Estimator
 from sidecar.idempotency import Key, current_key
 from sidecar.replies import keep_reply
 from sidecar.reports import (
-    DecisionPage,
     ForgetReport,
     RestoreReport,
-    RunDetail,
-    RunPage,
     SweepReport,
 )
-from sidecar.run_pages import cursor_of, decision_page, offset_of_cursor, run_of_cursor
 from sidecar.run_slots import RunSlots
 from sidecar.settings_book import PAUSE_UNDO, SettingsBook
 from sidecar.store import replies, rows
@@ -44,11 +42,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class NamespaceRuns:
+class NamespaceRuns(ABC):
     """What `Namespace` is made of besides reading and writing."""
 
     store: Store
     book: SettingsBook
+    cycle_options: CycleOptions
 
     def __init__(self, name: str, clock: Clock, estimator: Estimator, threads: Threads) -> None:
         self.name = name
@@ -75,6 +74,22 @@ class NamespaceRuns:
             self.estimator,
             self.fold_touches,
         )
+        self.cycler = Cycler(
+            self.name,
+            self.store,
+            self.clock,
+            self.book,
+            self.touches,
+            self.runner,
+            self.fold_touches,
+            lambda: self.cycle_options,
+            DuplicateSearch(self.store, lambda: not self.runner.stopping.is_set()).find,
+            self.announce,
+        )
+
+    @abstractmethod
+    def announce(self, at: int, kind: str, payload: Mapping[str, Any]) -> None:
+        """Tell those who follow events, at `at` (ms), what no log keeps."""
 
     def fold_touches(self) -> None:
         """Write the touches that wait. Blocks."""
@@ -250,6 +265,7 @@ class NamespaceRuns:
                 begun,
                 key=key,
                 undoes=undoes,
+                details=choice.details,
                 also=mark,
             )
             result = self.runner.carry_out(header)
@@ -273,51 +289,6 @@ class NamespaceRuns:
             row = rows.by_rid(tx.connection, rid)
             if row is not None:
                 revive_row(tx, row, now)
-
-    async def runs(self, *, limit: int, cursor: str | None) -> RunPage:
-        """The ledger, newest first."""
-        before = run_of_cursor(cursor)
-        with self.store.readers.borrow() as connection:
-            found = journal.summaries(connection, limit + 1, before)
-        page = found[:limit]
-        more = len(found) > limit
-        following = cursor_of([page[-1].started_at, page[-1].run_id]) if more else None
-        return RunPage(runs=page, cursor=following)
-
-    async def run(self, *, run_id: str) -> RunDetail:
-        """One run and its report. Raises RunUnknown."""
-        with self.store.readers.borrow() as connection:
-            summary = journal.summary(connection, run_id)
-            found = connection.execute(
-                "SELECT report FROM runs WHERE run_id = ?", (run_id,)
-            ).fetchall()
-        if summary is None:
-            raise RunUnknown(field="$.runId", remedy="look the id up with runs.list")
-        report = None if summary.state == "running" else found[0][0]
-        return RunDetail(
-            run=summary, report=None if report is None else msgspec.json.decode(report)
-        )
-
-    async def decisions(
-        self, *, run_id: str | None, plan_id: str | None, cursor: str | None, limit: int
-    ) -> DecisionPage:
-        """A page of the decisions of a run or of a kept plan, in plan order."""
-        start = offset_of_cursor(cursor)
-        if plan_id is not None:
-            shelved = self.sweeper.shelf.find(plan_id, self.clock.now_ms())
-            page = self.sweeper.decisions_of_plan(shelved, start, limit)
-            return decision_page(page, start, len(shelved.plan))
-        return await self._in_thread(self._run_decisions, run_id or "", start, limit)
-
-    def _run_decisions(self, run_id: str, start: int, limit: int) -> DecisionPage:
-        with self.store.readers.view() as connection:
-            if journal.summary(connection, run_id) is None:
-                raise RunUnknown(field="$.runId", remedy="look the id up with runs.list")
-            decisions, outcomes = journal.all_decisions(connection, run_id)
-            part = slice(start, start + limit)
-            ids = journal.ids_of(connection, decisions["rid"][part])
-        page = journal.to_wire(decisions[part], ids, outcomes[part])
-        return decision_page(page, start, len(decisions))
 
     async def reply_of(self, key: Key) -> bytes | None:
         """The reply kept for a key, once its run has ended; None where the call is a new one.

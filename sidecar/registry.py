@@ -22,6 +22,7 @@ from sidecar.errors import (
 from sidecar.estimate import Estimator, NeutralEstimator
 from sidecar.limits import (
     GIGABYTE_BYTES,
+    MILLISECONDS_PER_HOUR,
     NAMESPACE_IDLE_SECONDS,
     NAMESPACE_NAME_BYTES_MAX,
     NAMESPACES_OPEN_MAX,
@@ -66,6 +67,7 @@ class Registry:
         self._used_at: dict[str, float] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._opening = 0
+        self._cycle_looked_at: dict[str, int] = {}
         self._timer: asyncio.Task[None] | None = None
         self._closing = False
         clock.when_held(self.wake)
@@ -123,7 +125,7 @@ class Registry:
         """Take over thresholds of a changed config file in every open namespace."""
         self._config = config
         for name, namespace in list(self._open.items()):
-            await namespace.reconfigure(config.thresholds_for(name))
+            await namespace.reconfigure(config.thresholds_for(name), config.cycle_for(name))
 
     def wake(self) -> None:
         """Let every open namespace look at its thresholds now (the clock was set)."""
@@ -174,6 +176,7 @@ class Registry:
                     self._clock,
                     self._estimator,
                     self._config.thresholds_for(name),
+                    self._config.cycle_for(name),
                     self._reserve,
                     self._threads,
                 )
@@ -215,6 +218,9 @@ class Registry:
 
     async def _look_after(self, name: str) -> None:
         namespace = self._open.get(name)
+        if namespace is None and self._cycle_may_be_due(name):
+            await self._try_open(name)
+            namespace = self._open.get(name)
         if namespace is None:
             if self._needs_opening(name, RUN_UNFINISHED) or self._needs_sweeping(name):
                 await self._try_open(name)
@@ -224,9 +230,18 @@ class Registry:
         await asyncio.to_thread(namespace.store.remove_unneeded_segments)
         await asyncio.to_thread(namespace.runner.media.settle)
         await namespace.fold_events()
+        await namespace.cycle_if_due()
+        self._cycle_looked_at[name] = self._clock.now_ms()
         idle = time.monotonic() - self._used_at.get(name, 0.0) > NAMESPACE_IDLE_SECONDS
         if idle and not namespace.busy:
             await self._close(name)
+
+    def _cycle_may_be_due(self, name: str) -> bool:
+        """Whether a closed namespace is to be opened for its cycle: once an interval."""
+        options = self._config.cycle_for(name)
+        looked_at = self._cycle_looked_at.get(name, 0)
+        waited_ms = self._clock.now_ms() - looked_at
+        return options.enabled and waited_ms >= options.interval_hours * MILLISECONDS_PER_HOUR
 
     async def _try_open(self, name: str) -> None:
         try:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from sidecar.media_reports import MediaOutcome, MediaReport
 from sidecar.model import ExportedMemory, Memory, RecalledMemory, Tier
 
-Action = Literal["spill", "forget", "thaw", "restore", "fade"]
+Action = Literal["spill", "forget", "thaw", "restore", "fade", "prune", "keep"]
 RestoreOutcome = Literal[
     "restored",
     "already_here",
@@ -45,11 +45,14 @@ class ScoreParts(Struct, rename="camel", kw_only=True):
 
 
 class Decision(Struct, rename="camel", kw_only=True):
-    """What a run does, or did, with one memory. `outcome` is null until it was tried."""
+    """What a run does, or did, with one memory. `outcome` is null until it was tried.
+
+    Only a kept memory of a cycle's plan has no reason; its `outcome` says what stopped one.
+    """
 
     id: str
     action: Action
-    reason: str
+    reason: str | None
     from_tier: Tier
     score: float | None
     strength: float | None

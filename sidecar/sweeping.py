@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from sidecar.clock import Clock
 from sidecar.errors import ForgettingDisabled
 from sidecar.estimate import Estimator
 from sidecar.idempotency import Key
-from sidecar.limits import GIGABYTE_BYTES, REPORT_NAMED_MAX
-from sidecar.model import FORGOTTEN
+from sidecar.limits import REPORT_NAMED_MAX
 from sidecar.plan.cascade import plan_cascade, plan_spill
 from sidecar.plan.plan import Brake, CascadeSettings, Plan, Policy, StagePlan
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
@@ -31,7 +30,6 @@ from sidecar.reports import (
     TierCounts,
 )
 from sidecar.settings_book import SettingsBook
-from sidecar.store import events
 from sidecar.store.store import Store
 from sidecar.touches import TouchBuffer
 
@@ -87,7 +85,7 @@ class Sweeper:
         self._runner = runner
         self._estimator = estimator
         self._fold = fold
-        self.shelf = PlanShelf()
+        self.shelf: PlanShelf[Plan] = PlanShelf("forgetSweep {dryRun: true}")
 
     def dry_run(self, request: SweepRequest) -> SweepOutcome:
         """Plan, keep the plan for its one use, write nothing."""
@@ -127,7 +125,9 @@ class Sweeper:
         """A policy by name; None is the default one. Raises PolicyUnknown."""
         return policy_named(name or POLICY_DEFAULT, self._estimator.version)
 
-    def decisions_of_plan(self, shelved: ShelvedPlan, start: int, limit: int) -> list[Decision]:
+    def decisions_of_plan(
+        self, shelved: ShelvedPlan[Plan], start: int, limit: int
+    ) -> list[Decision]:
         """A page of a kept plan's decisions."""
         return self._decisions(shelved.plan, slice(start, start + limit))
 
@@ -169,7 +169,7 @@ class Sweeper:
         self,
         plan: Plan,
         settings: CascadeSettings,
-        shelved: ShelvedPlan | None,
+        shelved: ShelvedPlan[Plan] | None,
         request: SweepRequest,
         started: float,
         key: Key | None,
@@ -206,39 +206,17 @@ class Sweeper:
             "bytesReclaimed": report.bytes_reclaimed,
         }
         self._runner.finish(header, report, "forgetting.sweep_completed", payload)
-        self._suggest_gc()
+        self._runner.suggest_gc(self._book.values.forgotten_warn_gb)
         return _outcome(report, plan)
-
-    def _suggest_gc(self) -> None:
-        """Say once a run that much of the disk is forgotten and could be given back."""
-        held = self._store.files.bytes_on_disk(FORGOTTEN)
-        if held > self._book.values.forgotten_warn_gb * GIGABYTE_BYTES:
-            now = self._clock.now_ms()
-            payload = {"forgottenBytes": held}
-            self._store.writer.call(
-                lambda tx: events.append(tx.connection, now, "gc.suggested", None, payload)
-            )
 
     def _previewed(
         self, plan: Plan, plan_id: str, request: SweepRequest, started: float
     ) -> SweepOutcome:
-        before = self._tiers(plan.before)
-        after = self._tiers(plan.after, before.overhead_bytes)
+        before = self._runner.tiers_of(plan.before)
+        after = self._runner.tiers_of(plan.after, before.overhead_bytes)
         limit = request.decisions_limit
         report = self._report(plan, plan_id, request, before, after, started, decisions_limit=limit)
         return _outcome(report, plan)
-
-    def _tiers(self, counts: Any, overhead: int | None = None) -> TierCounts:
-        if overhead is None:
-            overhead = max(0, self._store.bytes_on_disk() - counts.live_bytes)
-        return TierCounts(
-            hot=counts.hot,
-            cold=counts.cold,
-            forgotten=counts.forgotten,
-            total=counts.total,
-            live_bytes=counts.live_bytes,
-            overhead_bytes=overhead,
-        )
 
     def _report(
         self,

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sidecar.apply.journal import Decisions
+from sidecar.apply.journal import Chunk
 from sidecar.limits import SEGMENT_BYTES_MAX
-from sidecar.model import FORGOTTEN
+from sidecar.model import FORGOTTEN, HOT
+from sidecar.plan.plan import FADE
 from sidecar.store.columns import Columns
 from sidecar.store.encode import EncodedSegment, EncodeResult
 from sidecar.store.sqlite.writer import Transaction
@@ -35,26 +36,34 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """Chunks of one target tier that are encoded together."""
+    """Chunks of one target tier that are encoded together; or that fade, and move nowhere."""
 
     tier: int
-    chunks: list[tuple[int, Decisions]] = field(default_factory=list[tuple[int, Decisions]])
+    fades: bool
+    chunks: list[Chunk] = field(default_factory=list[Chunk])
+
+    @property
+    def moves_down(self) -> bool:
+        """Whether its payloads are to be written to a segment."""
+        return not self.fades and self.tier != HOT
 
 
 def groups_of(
-    pending: list[tuple[int, Decisions]], memories_max: int = MEMORIES_PER_ENCODING_MIN
+    pending: list[Chunk], memories_max: int = MEMORIES_PER_ENCODING_MIN
 ) -> Iterator[Group]:
     """Pending chunks in order, as groups of one target tier, of at most so many memories."""
     group: Group | None = None
     memories = 0
-    for chunk, decisions in pending:
-        tier = int(decisions["to_tier"][0])
-        if group and (group.tier != tier or memories + len(decisions) > memories_max):
+    for chunk in pending:
+        decisions = chunk.decisions
+        tier, fades = int(decisions["to_tier"][0]), bool(decisions["action"][0] == FADE)
+        other = group and (group.tier, group.fades) != (tier, fades)
+        if group and (other or memories + len(decisions) > memories_max):
             yield group
             group = None
         if group is None:
-            group, memories = Group(tier), 0
-        group.chunks.append((chunk, decisions))
+            group, memories = Group(tier, fades), 0
+        group.chunks.append(chunk)
         memories += len(decisions)
     if group:
         yield group
@@ -97,9 +106,7 @@ def register(
     return set(by_name)
 
 
-def first_braked(
-    pending: list[tuple[int, Decisions]], allowed: int | None, columns: Columns
-) -> int | None:
+def first_braked(pending: list[Chunk], allowed: int | None, columns: Columns) -> int | None:
     """The place in the plan from which on the brake stops what is still to be forgotten.
 
     The first ones of the plan may go, not the first rows: a brake must not change the order.
@@ -107,7 +114,7 @@ def first_braked(
     """
     if allowed is None or not pending:
         return None
-    every = np.concatenate([chunk for _, chunk in pending])
+    every = np.concatenate([chunk.decisions for chunk in pending])
     forgets = every[every["to_tier"] == FORGOTTEN]
     present, _, live = columns.rows_at(forgets["rid"].astype(np.int64))
     forgets = forgets[live]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from sidecar.apply.journal import MOVED, OUTCOME_CODE
+from sidecar.model import FORGOTTEN, INVALIDATED
 from sidecar.plan.guards import CurrentState, recheck
 from sidecar.plan.plan import FORGET, CascadeSettings
 from sidecar.store import links
@@ -12,7 +13,7 @@ from sidecar.store.sqlite.typed import Connection
 
 _NAMES: Final = (
     "rid, id, tier, status, change_counter, pinned, evergreen, held_until, created_at,"
-    " restored_at, superseded_by, segment"
+    " restored_at, superseded_by, segment, memory_type, media_ref"
 )
 
 
@@ -31,6 +32,8 @@ class Present(NamedTuple):
     restored_at: int | None
     superseded_by: str | None
     segment: str | None
+    memory_type: int
+    media_ref: str | None
 
 
 def present_rows(connection: Connection, rids: Iterable[int]) -> dict[int, Present]:
@@ -48,11 +51,13 @@ def outcome_of(
     now: int,
     *,
     by_policy: bool,
+    forced: bool = False,
 ) -> int:
     """The outcome code: MOVED where the decision may still be carried out, else why not.
 
     Any change of the record since planning stops it. `by_policy` adds the promises that no
-    policy may break; a host's own call was checked against them when it came.
+    policy may break; a host's own call was checked against them when it came. `forced` is for
+    what a cycle prunes however young it is.
     """
     if row is None:
         return OUTCOME_CODE["gone"]
@@ -71,5 +76,17 @@ def outcome_of(
         newer_version_stands=linked and links.newer_stands(connection, row.id),
         older_version_lives=forgets and links.older_lives(connection, row.id),
     )
-    kept = recheck(state, int(decision["action"]), int(decision["reason"]), settings, now)
+    action, reason = int(decision["action"]), int(decision["reason"])
+    kept = recheck(state, action, reason, settings, now, forced=forced)
     return MOVED if kept is None else OUTCOME_CODE[kept]
+
+
+def survivor_stands(connection: Connection, rid: int, planned_at: int) -> bool:
+    """Whether the memory that stays for a duplicate is here, believed, and as it was compared."""
+    found = connection.execute(
+        "SELECT tier, status, updated_at FROM memories WHERE rid = ?", (rid,)
+    ).fetchall()
+    if not found:
+        return False
+    tier, status, updated_at = found[0]
+    return tier != FORGOTTEN and status != INVALIDATED and updated_at <= planned_at

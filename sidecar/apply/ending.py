@@ -5,7 +5,7 @@ one that was not.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,10 +16,11 @@ from msgspec import Struct
 from sidecar.apply import journal, restore
 from sidecar.apply.forget import answer_of
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions
-from sidecar.limits import REPORT_NAMED_MAX
+from sidecar.cycle_reports import CycleDecision, ForgettingReport
+from sidecar.limits import CYCLE_DECISIONS_DEFAULT, REPORT_NAMED_MAX
 from sidecar.media_reports import MediaOutcome, MediaReport
-from sidecar.model import FORGOTTEN, TIERS
-from sidecar.plan.plan import FORGET, SPILL
+from sidecar.model import FORGOTTEN, MEMORY_TYPES, TIERS
+from sidecar.plan.plan import ACTIONS, FADE, FORGET, REASONS, SPILL
 from sidecar.reports import (
     ForgetAnswer,
     ForgetReport,
@@ -32,10 +33,12 @@ from sidecar.reports import (
     SweepReport,
     TierCounts,
 )
-from sidecar.store import rows
+from sidecar.store import media_trash, rows
+from sidecar.store.media_trash import MOVED_STATES, TrashEntry
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 
+CYCLE_COMPLETED: Final = "forgetting.cycle_completed"
 STAGE_ACTION: Final = {1: SPILL, 2: FORGET}
 
 
@@ -64,6 +67,12 @@ class ForgetBegun(Struct, tag="forget"):
     results: list[tuple[str, ForgetAnswer | None]]
 
 
+class CycleBegun(Struct, tag="cycle"):
+    """The report of a cycle as planned, with its decisions and without outcomes."""
+
+    planned: ForgettingReport
+
+
 class RestoreBegun(Struct, tag="restore"):
     """The first ids in order, as for `ForgetBegun`; how often each answer stands; how many ids."""
 
@@ -74,8 +83,8 @@ class RestoreBegun(Struct, tag="restore"):
     paused: bool
 
 
-Begun = SweepBegun | ForgetBegun | RestoreBegun
-Report = SweepReport | ForgetReport | RestoreReport
+Begun = SweepBegun | ForgetBegun | RestoreBegun | CycleBegun
+Report = SweepReport | ForgetReport | RestoreReport | ForgettingReport
 
 
 def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> RestoreBegun:
@@ -92,7 +101,7 @@ def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> Re
 
 def stored(report: Report) -> bytes:
     """The report as the ledger keeps it: its decisions are in the journal as well."""
-    if isinstance(report, SweepReport):
+    if isinstance(report, SweepReport | ForgettingReport):
         report = msgspec.structs.replace(report, decisions=report.decisions[:REPORT_NAMED_MAX])
     return msgspec.json.encode(report)
 
@@ -188,13 +197,89 @@ def restore_report(
     )
 
 
+def cycle_report(
+    connection: Connection,
+    begun: CycleBegun,
+    result: RunResult,
+    after: TierCounts,
+    duration_ms: float,
+) -> ForgettingReport:
+    """The report of a cycle that was carried out: what was not, is kept."""
+    planned, decisions = begun.planned, result.decisions
+    done = result.outcomes == MOVED
+    _, _, details = journal.all_details(connection, result.run_id)
+    types = np.minimum(details["memory_type"], len(MEMORY_TYPES) - 1)
+    fades = decisions["action"] == FADE
+    by_type = {name: dict(counts) for name, counts in planned.by_type.items()}
+    by_reason = {name: dict(counts) for name, counts in planned.by_reason.items()}
+    for at in np.flatnonzero(~done).tolist():
+        action = "fade" if fades[at] else "prune"
+        reason = REASONS[int(decisions["reason"][at])]
+        for counts in (by_type[MEMORY_TYPES[int(types[at])]], by_reason[reason]):
+            counts[action] -= 1
+            counts["keep"] += 1
+    files = media_trash.of_run(connection, result.run_id)
+    outcomes = _named_outcomes(connection, decisions, result.outcomes, planned.decisions)
+    return msgspec.structs.replace(
+        planned,
+        run_id=result.run_id,
+        after=after,
+        kept=planned.kept + int(np.count_nonzero(~done)),
+        faded=int(np.count_nonzero(fades & done)),
+        pruned=int(np.count_nonzero(~fades & done)),
+        media_deleted=result.media.moved,
+        skipped_media=result.media.skipped,
+        skipped_records=int(np.count_nonzero(~done)),
+        by_type=by_type,
+        by_reason=by_reason,
+        decisions=[
+            _carried_out(one, outcomes.get(one.record_id), files.get(one.record_id))
+            for one in planned.decisions
+        ],
+        bytes_reclaimed=result.bytes_reclaimed,
+        space_note=result.space_note,
+        duration_ms=round(duration_ms, 3),
+    )
+
+
+def told_of(report: ForgettingReport) -> dict[str, Any]:
+    """The payload of a cycle's event: the report, with as many decisions as an event carries."""
+    shown = report.decisions[:CYCLE_DECISIONS_DEFAULT]
+    short = msgspec.structs.replace(
+        report, decisions=shown, decisions_truncated=report.scanned > len(shown)
+    )
+    told: dict[str, Any] = msgspec.to_builtins(short)
+    return told
+
+
+def _named_outcomes(
+    connection: Connection, decisions: Decisions, outcomes: Any, named: Sequence[CycleDecision]
+) -> dict[str, int]:
+    """The outcomes of the decisions that a report names: the first of the plan."""
+    first = sum(one.action != "keep" for one in named)
+    ids = journal.ids_of(connection, decisions["rid"][:first])
+    return dict(zip(ids, outcomes[:first].tolist(), strict=True))
+
+
+def _carried_out(
+    planned: CycleDecision, outcome: int | None, file: TrashEntry | None
+) -> CycleDecision:
+    if outcome is None:
+        return planned
+    if outcome == MOVED:
+        deleted = file is not None and file.state in MOVED_STATES
+        return msgspec.structs.replace(planned, executed=True, media_deleted=deleted)
+    return msgspec.structs.replace(
+        planned, skipped=journal.OUTCOMES[outcome], new_importance=planned.old_importance
+    )
+
+
 def outcome_counts(decisions: Decisions, outcomes: Any) -> dict[str, int]:
     """Decisions carried out by action, and skipped ones, derived from the list."""
-    counts = {"spill": 0, "forget": 0, "thaw": 0, "restore": 0, "skipped": 0}
-    names = tuple(counts)
-    for action in range(4):
-        moved = (decisions["action"] == action) & (outcomes == MOVED)
-        counts[names[action]] = int(np.count_nonzero(moved))
+    counts = {
+        name: int(np.count_nonzero((decisions["action"] == code) & (outcomes == MOVED)))
+        for code, name in enumerate(ACTIONS)
+    }
     counts["skipped"] = int(np.count_nonzero(outcomes != MOVED))
     return counts
 

@@ -5,22 +5,23 @@ transaction writes the chunk's outcomes, so a start after a kill knows exactly w
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.idempotency import PARAMETER
-from sidecar.limits import MOVES_PER_TRANSACTION_MAX
+from sidecar.limits import MOVES_PER_TRANSACTION_MAX, PRUNES_PER_TRANSACTION_MAX
 from sidecar.model import COLD, FORGOTTEN, HOT, TIERS
-from sidecar.plan.plan import ACTIONS, FORGET, REASONS, SPILL, Plan
+from sidecar.plan.plan import ACTIONS, FADE, FORGET, REASONS, SPILL, Plan
 from sidecar.reports import Decision, RunSummary, ScoreParts
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 
-RunKind = Literal["sweep", "spill", "forget", "restore", "undo"]
+RunKind = Literal["sweep", "spill", "forget", "restore", "undo", "cycle"]
 Decisions = NDArray[Any]
+Details = NDArray[Any]
 
 # What became of a decision. Append only: journals hold the numbers.
 OUTCOMES: Final = (
@@ -42,6 +43,16 @@ OUTCOMES: Final = (
 )
 OUTCOME_CODE: Final = {name: code for code, name in enumerate(OUTCOMES)}
 MOVED: Final = 0
+# Beside each decision of a cycle, and of the undoing of one: whose duplicate the memory is (a row
+# number, 0: nobody's), its fade factor as planned and as it is to be, and its type.
+DETAIL: Final = np.dtype(
+    [
+        ("survivor", "<i8"),
+        ("factor_before", "<f8"),
+        ("factor_after", "<f8"),
+        ("memory_type", "u1"),
+    ]
+)
 DECISION: Final = np.dtype(
     [
         ("rid", "<i8"),
@@ -96,7 +107,13 @@ def decisions_of(plan: Plan) -> Decisions:
     return packed
 
 
-def begin(tx: Transaction, header: RunHeader, decisions: Decisions, begun: bytes) -> None:
+def begin(
+    tx: Transaction,
+    header: RunHeader,
+    decisions: Decisions,
+    begun: bytes,
+    details: Details | None = None,
+) -> None:
     """Write the run and its whole list. After this commit the run will be finished.
 
     `begun` is what its report is to be made from; it stands in the report's place until then.
@@ -120,34 +137,61 @@ def begin(tx: Transaction, header: RunHeader, decisions: Decisions, begun: bytes
             begun.decode(),
         ),
     )
-    chunks = enumerate(_chunks(decisions))
     tx.connection.executemany(
-        "INSERT INTO run_chunks (run_id, chunk, decisions) VALUES (?, ?, ?)",
-        [(header.run_id, number, chunk.tobytes()) for number, chunk in chunks],
+        "INSERT INTO run_chunks (run_id, chunk, decisions, details) VALUES (?, ?, ?, ?)",
+        [
+            (
+                header.run_id,
+                number,
+                decisions[chosen].tobytes(),
+                None if details is None else details[chosen].tobytes(),
+            )
+            for number, chosen in enumerate(_chunks(header.kind, decisions))
+        ],
     )
 
 
-def _chunks(decisions: Decisions) -> list[Decisions]:
-    """Split by target tier, then in row order, at most a transaction's worth a chunk."""
-    chunks: list[Decisions] = []
-    for tier in (HOT, COLD, FORGOTTEN):
-        group = decisions[decisions["to_tier"] == tier]
-        group = group[np.argsort(group["rid"], kind="stable")]
-        for start in range(0, len(group), MOVES_PER_TRANSACTION_MAX):
-            chunks.append(group[start : start + MOVES_PER_TRANSACTION_MAX])
+def _chunks(kind: RunKind, decisions: Decisions) -> list[NDArray[np.int64]]:
+    """The places of the decisions of each transaction: fades first, then by target tier.
+
+    Among these in row order, at most a transaction's worth a chunk.
+    """
+    fades = decisions["action"] == FADE
+    groups = [np.flatnonzero(fades)]
+    groups += [
+        np.flatnonzero(~fades & (decisions["to_tier"] == tier)) for tier in (HOT, COLD, FORGOTTEN)
+    ]
+    chunks: list[NDArray[np.int64]] = []
+    for number, group in enumerate(groups):
+        prunes = kind == "cycle" and number > 0
+        most = PRUNES_PER_TRANSACTION_MAX if prunes else MOVES_PER_TRANSACTION_MAX
+        group = group[np.argsort(decisions["rid"][group], kind="stable")]
+        chunks += [group[start : start + most] for start in range(0, len(group), most)]
     return chunks
 
 
-def pending(connection: Connection, run_id: str) -> list[tuple[int, Decisions]]:
+class Chunk(NamedTuple):
+    """The decisions of one transaction. `details` only of cycles and of what undoes one."""
+
+    number: int
+    decisions: Decisions
+    details: Details | None
+
+
+def pending(connection: Connection, run_id: str) -> list[Chunk]:
     """The chunks that have no outcomes yet, in order."""
     query = (
-        "SELECT chunk, decisions FROM run_chunks WHERE run_id = ? AND outcomes IS NULL"
-        " ORDER BY chunk"
+        "SELECT chunk, decisions, details FROM run_chunks"
+        " WHERE run_id = ? AND outcomes IS NULL ORDER BY chunk"
     )
     return [
-        (number, np.frombuffer(blob, DECISION))
-        for number, blob in connection.execute(query, (run_id,))
+        Chunk(number, np.frombuffer(blob, DECISION), _unpacked(details))
+        for number, blob, details in connection.execute(query, (run_id,))
     ]
+
+
+def _unpacked(details: bytes | None) -> Details | None:
+    return None if details is None else np.frombuffer(details, DETAIL)
 
 
 def record(tx: Transaction, run_id: str, chunk: int, outcomes: NDArray[np.uint8]) -> None:
@@ -200,18 +244,29 @@ def begun_of(connection: Connection, run_id: str) -> bytes:
 
 def all_decisions(connection: Connection, run_id: str) -> tuple[Decisions, NDArray[np.int16]]:
     """Every decision of a run in plan order, with its outcome (-1: not tried yet)."""
-    query = "SELECT decisions, outcomes FROM run_chunks WHERE run_id = ? ORDER BY chunk"
+    decisions, outcomes, _ = all_details(connection, run_id)
+    return decisions, outcomes
+
+
+def all_details(
+    connection: Connection, run_id: str
+) -> tuple[Decisions, NDArray[np.int16], Details]:
+    """As `all_decisions`, with the details of each; zeros for a run that has none."""
+    query = "SELECT decisions, outcomes, details FROM run_chunks WHERE run_id = ? ORDER BY chunk"
     parts: list[Decisions] = [np.zeros(0, DECISION)]
     outcomes: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
-    for blob, outcome in connection.execute(query, (run_id,)):
+    details: list[Details] = [np.zeros(0, DETAIL)]
+    for blob, outcome, told in connection.execute(query, (run_id,)):
         chunk = np.frombuffer(blob, DECISION)
         parts.append(chunk)
         tried = outcome is not None
         codes = np.frombuffer(outcome, np.uint8) if tried else np.full(len(chunk), -1)
         outcomes.append(codes.astype(np.int16))
-    decisions, codes = np.concatenate(parts), np.concatenate(outcomes)
+        unpacked = _unpacked(told)
+        details.append(np.zeros(len(chunk), DETAIL) if unpacked is None else unpacked)
+    decisions = np.concatenate(parts)
     order = np.argsort(decisions["rank"], kind="stable")
-    return decisions[order], codes[order]
+    return decisions[order], np.concatenate(outcomes)[order], np.concatenate(details)[order]
 
 
 def ids_of(connection: Connection, rids: NDArray[np.int64]) -> list[str]:
@@ -225,14 +280,18 @@ def ids_of(connection: Connection, rids: NDArray[np.int64]) -> list[str]:
 
 
 def to_wire(
-    decisions: Decisions, ids: list[str], outcomes: NDArray[np.int16] | None
+    decisions: Decisions,
+    ids: list[str],
+    outcomes: NDArray[np.int16] | None,
+    *,
+    cycle: bool = False,
 ) -> list[Decision]:
-    """Decisions as they are answered."""
+    """Decisions as they are answered; what a `cycle` forgets is pruned."""
     tried = outcomes.tolist() if outcomes is not None else [-1] * len(ids)
     return [
         Decision(
             id=memory_id,
-            action=ACTIONS[int(one["action"])],
+            action="prune" if cycle and one["action"] == FORGET else ACTIONS[int(one["action"])],
             reason=REASONS[int(one["reason"])],
             from_tier=TIERS[int(one["from_tier"])],
             score=_number(one["score"]),

@@ -5,7 +5,6 @@ then does the same transaction take it out of its old place. A kill at any byte 
 memory whole in one of the two.
 """
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -27,15 +26,17 @@ from sidecar.apply.batches import (
     places_of,
     register,
 )
-from sidecar.apply.checks import Present, outcome_of, present_rows
-from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader
-from sidecar.apply.lift import believe_again, lift_row
+from sidecar.apply.checks import Present, outcome_of, present_rows, survivor_stands
+from sidecar.apply.fade import change_factor
+from sidecar.apply.journal import MOVED, OUTCOME_CODE, Chunk, RunHeader
+from sidecar.apply.lift import lift_row
 from sidecar.apply.media import MediaMover
+from sidecar.apply.sunk import EVENT_KIND, after_sinking
 from sidecar.clock import Clock
 from sidecar.errors import DiskFull, ReadOnly, ShuttingDown
 from sidecar.model import FORGOTTEN, HOT
-from sidecar.plan.plan import ACTIONS, CascadeSettings
-from sidecar.store import events, hot_payloads, links, media_trash, rows
+from sidecar.plan.plan import ACTIONS, REASON_CODE, CascadeSettings
+from sidecar.store import hot_payloads, media_trash, rows
 from sidecar.store.encode import EncodedSegment, EncodeFailed, EncodeResult
 from sidecar.store.encode_process import NamespaceEncoder
 from sidecar.store.payload import Payload
@@ -45,13 +46,9 @@ from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 
-EVENT_KIND: Final = {
-    "spill": "memory.spilled",
-    "forget": "memory.forgotten",
-    "thaw": "memory.thawed",
-    "restore": "memory.restored",
-}
-POLICY_RUNS: Final = frozenset({"sweep", "spill"})
+POLICY_RUNS: Final = frozenset({"sweep", "spill", "cycle"})
+# What a cycle prunes however young it is.
+FORCED: Final = frozenset({REASON_CODE["superseded"], REASON_CODE["likely_duplicate"]})
 
 
 class RunStopped(ShuttingDown):
@@ -100,13 +97,13 @@ class Mover:
             pending = journal.pending(connection, self._header.run_id)
         self._braked_from = first_braked(pending, self._forgets_allowed, self._store.columns)
         counts = self._store.columns.counts()
-        memories = sum(len(decisions) for _, decisions in pending)
+        memories = sum(len(chunk.decisions) for chunk in pending)
         memories_max = memories_per_encoding(memories, counts.live_bytes / max(1, counts.total))
         groups = list(groups_of(pending, memories_max))
         try:
             self._work_through(groups)
         finally:
-            for tier in {group.tier for group in groups} - {HOT}:
+            for tier in {group.tier for group in groups if group.moves_down}:
                 remove_temporaries(self._store.files.folder(tier), self._header.run_id)
         self._store.remove_unneeded_segments()
 
@@ -118,7 +115,7 @@ class Mover:
         ):
 
             def encode(number: int) -> Future[EncodeResult] | None:
-                if number >= len(groups) or groups[number].tier == HOT:
+                if number >= len(groups) or not groups[number].moves_down:
                     return None
                 return ahead.submit(self._encode, encoder, groups[number])
 
@@ -126,14 +123,14 @@ class Mover:
             for number, group in enumerate(groups):
                 following = encode(number + 1)
                 if encoded is None:
-                    for chunk, decisions in group.chunks:
-                        self._lift(chunk, decisions)
+                    for chunk in group.chunks:
+                        self._fade(chunk) if group.fades else self._lift(chunk)
                 else:
                     self._sink(group, self._result(encoded, ahead, encoder, group))
                 encoded = following
 
     def _encode(self, encoder: NamespaceEncoder, group: Group) -> EncodeResult:
-        rids = np.concatenate([decisions["rid"] for _, decisions in group.chunks]).tolist()
+        rids = np.concatenate([one.decisions["rid"] for one in group.chunks]).tolist()
         folder = self._store.files.folder(group.tier)
         return encoder.encode(rids, folder, self._header.run_id)
 
@@ -166,16 +163,16 @@ class Mover:
         published: list[EncodedSegment] = []
         try:
             if result is None or not self._publish(group.tier, result, published):
-                for chunk, decisions in group.chunks:
-                    full = np.full(len(decisions), OUTCOME_CODE["disk_full"], np.uint8)
+                for chunk in group.chunks:
+                    full = np.full(len(chunk.decisions), OUTCOME_CODE["disk_full"], np.uint8)
                     self._call(self._record, chunk, full)
                 return
             places = places_of(result)
             unplaced = dict.fromkeys(result.corrupt, OUTCOME_CODE["corrupt"])
             unplaced |= dict.fromkeys(result.missing, OUTCOME_CODE["gone"])
             unplaced |= dict.fromkeys(result.oversized, OUTCOME_CODE["oversized"])
-            for chunk, decisions in group.chunks:
-                self._call(self._sink_chunk, group.tier, chunk, decisions, places, unplaced)
+            for chunk in group.chunks:
+                self._call(self._sink_chunk, group.tier, chunk, places, unplaced)
         finally:
             self._retire(group.tier, published)
 
@@ -197,18 +194,18 @@ class Mover:
         self,
         tx: Transaction,
         tier: int,
-        chunk: int,
-        decisions: Decisions,
+        chunk: Chunk,
         places: dict[int, Place],
         unplaced: dict[int, int],
     ) -> None:
         now = self._clock.now_ms()
+        decisions = chunk.decisions
         present = present_rows(tx.connection, decisions["rid"].tolist())
         outcomes = np.zeros(len(decisions), np.uint8)
         moves: list[tuple[Any, Present, Place]] = []
         for number, decision in enumerate(decisions):
             row = present.get(int(decision["rid"]))
-            outcome = self._outcome(tx, decision, row, now)
+            outcome = self._outcome(tx, chunk, number, row, now)
             place = places.get(int(decision["rid"]))
             if outcome == MOVED and place is None:
                 outcome = unplaced.get(int(decision["rid"]), OUTCOME_CODE["changed"])
@@ -221,12 +218,27 @@ class Mover:
             self._write_moves(tx, tier, moves, now)
         self._record(tx, chunk, outcomes)
 
-    def _outcome(self, tx: Transaction, decision: Any, row: Present | None, now: int) -> int:
+    def _outcome(
+        self, tx: Transaction, chunk: Chunk, number: int, row: Present | None, now: int
+    ) -> int:
+        """The outcome of one decision of a chunk, as things are in this transaction."""
         if self._disabled:
             return OUTCOME_CODE["disabled"]
+        decision: Any = chunk.decisions[number]
         outcome = outcome_of(
-            tx.connection, decision, row, self._settings, now, by_policy=self._by_policy
+            tx.connection,
+            decision,
+            row,
+            self._settings,
+            now,
+            by_policy=self._by_policy,
+            forced=self._header.kind == "cycle" and int(decision["reason"]) in FORCED,
         )
+        if outcome == MOVED and decision["reason"] == REASON_CODE["likely_duplicate"]:
+            assert chunk.details is not None, "a duplicate has its survivor"
+            survivor = int(chunk.details["survivor"][number])
+            if not survivor_stands(tx.connection, survivor, self._header.planned_at):
+                return OUTCOME_CODE["changed"]
         braked = self._braked_from is not None and decision["rank"] >= self._braked_from
         if outcome == MOVED and decision["to_tier"] == FORGOTTEN and braked:
             return OUTCOME_CODE["braked"]
@@ -270,57 +282,7 @@ class Mover:
                 for decision, row, place in moves
             ],
         )
-        self._after_sinking(tx, tier, moves, now)
-
-    def _after_sinking(
-        self, tx: Transaction, tier: int, moves: list[tuple[Any, Present, Place]], now: int
-    ) -> None:
-        """Events and RAM columns of the rows just moved down (or back to cold)."""
-        returned = [row.rid for _, row, _ in moves if row.tier == FORGOTTEN]
-        back = {rid: self._settle(tx, rid, now) for rid in returned}
-        run_id = self._header.run_id
-        times = f', "forgotten_at": {now}' if tier == FORGOTTEN else ""
-
-        def payload(row: Present) -> str:
-            if row.rid in back:
-                return back[row.rid][1]
-            return f'{{"tier": {tier}, "change_counter": {row.change_counter + 1}{times}}}'
-
-        events.append_many(
-            tx.connection,
-            [
-                (now, run_id, EVENT_KIND[ACTIONS[decision["action"]]], row.id, payload(row))
-                for decision, row, _ in moves
-            ],
-        )
-        if tier == FORGOTTEN:
-            gone = [row.rid for _, row, _ in moves]
-            media_trash.leave(tx, run_id, gone, now)
-            tx.after_commit.append(lambda columns: [columns.remove(rid, now) for rid in gone])
-            return
-        moved = [
-            (row.rid, rows.COLD_ROW_BYTES + place.share_bytes, row.change_counter + 1)
-            for _, row, place in moves
-            if row.rid not in back
-        ]
-        tx.after_commit.append(
-            lambda columns: [columns.moved(rid, tier, size, n) for rid, size, n in moved]
-        )
-        for row, _, successor in back.values():
-            tx.after_commit.append(
-                lambda columns, row=row, successor=successor: columns.returned(row, successor)
-            )
-
-    def _settle(self, tx: Transaction, rid: int, now: int) -> tuple[rows.Row, str, int]:
-        """A forgotten row that has just come back: its belief, its event payload, its link."""
-        row = rows.by_rid(tx.connection, rid)
-        assert row is not None, "a row that was moved is there"
-        fields = ["tier", "change_counter", "forgotten_at", "restored_at"]
-        if believe_again(row, now):
-            fields += ["status", "status_reason", "status_at", "revision"]
-            rows.update(tx.connection, row)
-        changed = {name: getattr(row, name) for name in fields}
-        return row, json.dumps(changed, ensure_ascii=False), links.successor_rid(tx.connection, row)
+        after_sinking(tx, self._header, tier, moves, now)
 
     def _retire(self, tier: int, published: list[EncodedSegment]) -> None:
         """Segments of this run that no row needs: every memory in them stayed where it was.
@@ -342,28 +304,45 @@ class Mover:
         with suppress(ShuttingDown, ReadOnly, DiskFull):
             with_reserve(self._reserve, lambda: self._store.writer.call(work))
 
-    def _lift(self, chunk: int, decisions: Decisions) -> None:
+    def _fade(self, chunk: Chunk) -> None:
+        """Give a chunk's memories their new fade factors."""
+        self._call(self._fade_chunk, chunk)
+
+    def _fade_chunk(self, tx: Transaction, chunk: Chunk) -> None:
+        now = self._clock.now_ms()
+        assert chunk.details is not None, "a fade has its factors"
+        present = present_rows(tx.connection, chunk.decisions["rid"].tolist())
+        outcomes = np.zeros(len(chunk.decisions), np.uint8)
+        for number, decision in enumerate(chunk.decisions):
+            rid = int(decision["rid"])
+            outcomes[number] = self._outcome(tx, chunk, number, present.get(rid), now)
+            if outcomes[number] == MOVED:
+                factor, reason = float(chunk.details["factor_after"][number]), decision["reason"]
+                undo = self._header.kind == "undo"
+                change_factor(tx, rid, factor, reason, now, self._header.run_id, undo=undo)
+        self._record(tx, chunk, outcomes)
+
+    def _lift(self, chunk: Chunk) -> None:
         """Bring a chunk's memories into the hot store."""
         payloads: dict[int, Payload] = {}
         with self._store.readers.view() as connection:
-            for rid in decisions["rid"].tolist():
+            for rid in chunk.decisions["rid"].tolist():
                 row = rows.by_rid(connection, rid)
                 if row is not None and row.tier != HOT:
                     try:
                         payloads[rid] = read_payload(connection, self._store.files, row)
                     except PayloadDamaged:
                         continue
-        self._call(self._lift_chunk, chunk, decisions, payloads)
+        self._call(self._lift_chunk, chunk, payloads)
 
-    def _lift_chunk(
-        self, tx: Transaction, chunk: int, decisions: Decisions, payloads: dict[int, Payload]
-    ) -> None:
+    def _lift_chunk(self, tx: Transaction, chunk: Chunk, payloads: dict[int, Payload]) -> None:
         now = self._clock.now_ms()
+        decisions = chunk.decisions
         present = present_rows(tx.connection, decisions["rid"].tolist())
         outcomes = np.zeros(len(decisions), np.uint8)
         for number, decision in enumerate(decisions):
             rid = int(decision["rid"])
-            outcome = self._outcome(tx, decision, present.get(rid), now)
+            outcome = self._outcome(tx, chunk, number, present.get(rid), now)
             if outcome == MOVED and rid not in payloads:
                 outcome = OUTCOME_CODE["corrupt"]
             outcomes[number] = outcome
@@ -375,8 +354,8 @@ class Mover:
                 lift_row(tx, row, payloads[rid], now, kind, self._header.run_id)
         self._record(tx, chunk, outcomes)
 
-    def _record(self, tx: Transaction, chunk: int, outcomes: NDArray[np.uint8]) -> None:
-        journal.record(tx, self._header.run_id, chunk, outcomes)
+    def _record(self, tx: Transaction, chunk: Chunk, outcomes: NDArray[np.uint8]) -> None:
+        journal.record(tx, self._header.run_id, chunk.number, outcomes)
 
     def _call(self, step: Callable[..., None], *arguments: Any) -> None:
         """One transaction of the run; other writes get their turn before the next."""

@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from sidecar.apply import journal
-from sidecar.apply.journal import DECISION, MOVED, Decisions
+from sidecar.apply.journal import DECISION, DETAIL, MOVED, Decisions, Details
 from sidecar.apply.lift import set_aside_as_forgotten
 from sidecar.errors import InvalidParams, RunNotUndoable, RunUnknown
 from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED
-from sidecar.plan.plan import FORGETTING_REASONS, REASON_CODE, RESTORE, THAW
+from sidecar.plan.plan import FADE, FORGETTING_REASONS, REASON_CODE, RESTORE, THAW
 from sidecar.reasons import OTHER_NAMES, InvalidationReason
 from sidecar.reports import RestoreOutcome
 from sidecar.store import rows
@@ -20,7 +20,7 @@ from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 from sidecar.suggest import quoted, remedy_for, shortened
 
-UNDOABLE = frozenset({"sweep", "spill", "forget"})
+UNDOABLE = frozenset({"sweep", "spill", "forget", "cycle"})
 ROWS_PER_READ: Final = 1_000
 # Of the reasons that hosts gave, so many are told where none fits.
 REASONS_NAMED_MAX: Final = 20
@@ -33,6 +33,7 @@ class _Move(NamedTuple):
     change_counter: int
     from_tier: int
     to_tier: int
+    factor: float | None = None  # of a fade that is taken back: what it was before
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class Choice:
     """
 
     decisions: Decisions
+    details: Details
     answers: dict[str, RestoreOutcome]
     order: list[str]
     revived: list[int] = field(default_factory=list[int])
@@ -66,11 +68,13 @@ def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
             answers[memory_id] = "already_here"
         else:
             chosen.append(_Move(row.rid, row.change_counter, row.tier, HOT))
-    return Choice(_packed(chosen, "restored"), answers, order, revived)
+    return Choice(*_packed(chosen, "restored"), answers, order, revived)
 
 
 def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
     """Bring back what a run moved and nobody has moved since, each to the tier it left.
+
+    With the reason "undone" also take back its fades, where nobody gave another importance since.
 
     Raises RunUnknown, RunNotUndoable.
     """
@@ -88,20 +92,30 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
         raise RunNotUndoable(
             "The run is still under way", field="$.runId", remedy="wait until it has finished"
         )
-    decisions, outcomes = journal.all_decisions(connection, run_id)
+    decisions, outcomes, details = journal.all_details(connection, run_id)
+    done = outcomes == MOVED
+    if reason != "undone":
+        done &= decisions["action"] != FADE
     answers: dict[str, RestoreOutcome] = {}
     chosen: list[_Move] = []
     order: list[str] = []
-    moved = decisions[outcomes == MOVED]
-    for decision, row in zip(moved, rows_at(connection, moved["rid"].tolist()), strict=True):
+    moved = decisions[done]
+    found = rows_at(connection, moved["rid"].tolist())
+    for decision, detail, row in zip(moved, details[done], found, strict=True):
         if row is None:
             continue
         order.append(row.id)
-        if row.tier == decision["to_tier"] and row.moved_run == run_id:
+        if decision["action"] == FADE:
+            if row.tier != FORGOTTEN and row.fade_factor == detail["factor_after"]:
+                before = float(detail["factor_before"])
+                chosen.append(_Move(row.rid, row.change_counter, row.tier, row.tier, before))
+            else:
+                answers[row.id] = "changed"
+        elif row.tier == decision["to_tier"] and row.moved_run == run_id:
             chosen.append(_Move(row.rid, row.change_counter, row.tier, int(decision["from_tier"])))
         else:
             answers[row.id] = "changed" if row.tier == FORGOTTEN else "already_here"
-    return Choice(_packed(chosen, reason), answers, order)
+    return Choice(*_packed(chosen, reason), answers, order)
 
 
 def by_reason(connection: Connection, reason: str) -> Choice:
@@ -123,7 +137,7 @@ def by_reason(connection: Connection, reason: str) -> Choice:
         )
         for row in found
     ]
-    choice = Choice(_packed(chosen, "restored"), {}, [row.id for row in found])
+    choice = Choice(*_packed(chosen, "restored"), {}, [row.id for row in found])
     if InvalidationReason.from_db(reason) is InvalidationReason.FORGOTTEN:
         here = rows.select(
             connection, "WHERE tier <> ? AND status = ? ORDER BY rid", (FORGOTTEN, ARCHIVED)
@@ -174,14 +188,19 @@ def rows_at(connection: Connection, rids: Sequence[int]) -> Iterator[Row | None]
         yield from map(found.get, part)
 
 
-def _packed(chosen: list[_Move], reason: str) -> Decisions:
+def _packed(chosen: list[_Move], reason: str) -> tuple[Decisions, Details]:
     packed = np.zeros(len(chosen), DECISION)
+    details = np.zeros(len(chosen), DETAIL)
     for rank, move in enumerate(chosen):
         one: Any = packed[rank]
         one["rid"], one["counter"], one["rank"] = move.rid, move.change_counter, rank
         one["action"] = RESTORE if move.from_tier == FORGOTTEN else THAW
+        if move.factor is not None:
+            one["action"] = FADE
+            told: Any = details[rank]
+            told["factor_after"] = move.factor
         one["reason"] = REASON_CODE[reason]
         one["from_tier"], one["to_tier"] = move.from_tier, move.to_tier
     for name in ("score", "strength", "value", "retention", "recency"):
         packed[name] = np.nan
-    return packed
+    return packed, details

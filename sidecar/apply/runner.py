@@ -11,16 +11,33 @@ import numpy as np
 from ulid import ULID
 
 from sidecar.apply import compact, ending, journal
-from sidecar.apply.ending import Begun, ForgetBegun, Report, RunResult, SweepBegun
-from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions, RunHeader, RunKind
+from sidecar.apply.ending import (
+    CYCLE_COMPLETED,
+    Begun,
+    CycleBegun,
+    ForgetBegun,
+    Report,
+    RunResult,
+    SweepBegun,
+)
+from sidecar.apply.journal import (
+    MOVED,
+    OUTCOME_CODE,
+    Decisions,
+    Details,
+    RunHeader,
+    RunKind,
+)
 from sidecar.apply.media import MediaMover
 from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
+from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import DiskFull
 from sidecar.idempotency import PARAMETER, Key
-from sidecar.limits import BRAKE_WINDOW_MS, VACUUM_GAIN_SHARE_MIN
+from sidecar.limits import BRAKE_WINDOW_MS, GIGABYTE_BYTES, VACUUM_GAIN_SHARE_MIN
 from sidecar.model import FORGOTTEN, HOT
-from sidecar.plan.plan import CascadeSettings, Plan
+from sidecar.plan.cycle_plan import CyclePlan
+from sidecar.plan.plan import CascadeSettings, Counts, Plan
 from sidecar.plan.stages import brake_of
 from sidecar.reports import TierCounts
 from sidecar.store import events, media_trash, replies, search_upkeep
@@ -53,7 +70,8 @@ class Runner:
         begun: Begun,
         *,
         key: Key | None = None,
-        plan: Plan | None = None,
+        plan: Plan | CyclePlan | None = None,
+        details: Details | None = None,
         plan_id: str | None = None,
         undoes: str | None = None,
         reason: str | None = None,
@@ -81,7 +99,7 @@ class Runner:
         )
 
         def work(tx: Transaction) -> None:
-            journal.begin(tx, header, decisions, msgspec.json.encode(begun))
+            journal.begin(tx, header, decisions, msgspec.json.encode(begun), details)
             if key is not None:
                 replies.claim(tx, key, now, header.run_id)
             if also is not None:
@@ -179,12 +197,16 @@ class Runner:
         for header in headers:
             assert header is not None, "an unfinished run is in the ledger"
             result = self.carry_out(header)
+            report = self._late_report(header, result)
+            if isinstance(report, ForgettingReport):
+                self.finish(header, report, CYCLE_COMPLETED, ending.told_of(report))
+                continue
             counts = ending.outcome_counts(result.decisions, result.outcomes)
             payload = {"counts": counts, "interrupted": True}
             event = "forgetting.sweep_completed"
             if header.kind in ("restore", "undo"):
                 event = "forgetting.restore_completed"
-            self.finish(header, self._late_report(header, result), event, payload)
+            self.finish(header, report, event, payload)
         return run_ids
 
     def _late_report(self, header: RunHeader, result: RunResult) -> Report:
@@ -195,7 +217,7 @@ class Runner:
             begun = msgspec.json.decode(journal.begun_of(connection, header.run_id), type=Begun)
             if isinstance(begun, ForgetBegun):
                 return ending.forget_report(begun, result)
-            if isinstance(begun, SweepBegun):
+            if isinstance(begun, SweepBegun | CycleBegun):
                 before, after = begun.planned.before, self.tier_counts()
                 freed = (
                     before.live_bytes
@@ -204,6 +226,8 @@ class Runner:
                     - after.overhead_bytes
                 )
                 whole = replace(result, bytes_reclaimed=freed)
+                if isinstance(begun, CycleBegun):
+                    return ending.cycle_report(connection, begun, whole, after, duration_ms)
                 return ending.sweep_report(connection, begun, whole, after, duration_ms)
             return ending.restore_report(
                 connection,
@@ -232,16 +256,31 @@ class Runner:
         with self._store.readers.borrow() as connection:
             return connection.execute(query, (since, FORGOTTEN)).fetchall()[0][0]
 
+    def suggest_gc(self, warn_gigabytes: float) -> None:
+        """Say once a run that much of the disk is forgotten and could be given back."""
+        held = self._store.files.bytes_on_disk(FORGOTTEN)
+        if held > warn_gigabytes * GIGABYTE_BYTES:
+            now = self._clock.now_ms()
+            payload = {"forgottenBytes": held}
+            self._store.writer.call(
+                lambda tx: events.append(tx.connection, now, "gc.suggested", None, payload)
+            )
+
     def tier_counts(self) -> TierCounts:
         """The counters and the bytes on disk now."""
-        counts = self._store.columns.counts()
+        return self.tiers_of(self._store.columns.counts())
+
+    def tiers_of(self, counts: Counts, overhead: int | None = None) -> TierCounts:
+        """Counters as they are reported, with the overhead on disk now where none is given."""
+        if overhead is None:
+            overhead = max(0, self._store.bytes_on_disk() - counts.live_bytes)
         return TierCounts(
             hot=counts.hot,
             cold=counts.cold,
             forgotten=counts.forgotten,
             total=counts.total,
             live_bytes=counts.live_bytes,
-            overhead_bytes=max(0, self._store.bytes_on_disk() - counts.live_bytes),
+            overhead_bytes=overhead,
         )
 
     def _make_room(self, decisions: Decisions, outcomes: Any) -> str | None:

@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "explain": "explain",
     "thresholds": "thresholds",
     "sweep": "sweep",
+    "cycle": "cycle",
     "restore": "restore",
     "runs": "runs",
     "events": "events",

@@ -80,6 +80,16 @@ def show_restore(report: Answer) -> None:
         tell(f"automatic runs are paused until `{resume}`")
 
 
+def brake_line(brake: Answer) -> str:
+    """What the brake allows, and whether it stopped the run."""
+    allowed = "off" if brake["allowed"] is None else f"{count(brake['allowed'])} allowed"
+    stopped = ", and it stopped this run" if brake["engaged"] else ""
+    return (
+        f"brake      {brake['share']:.0%} a day: {allowed}, "
+        f"{count(brake['forgottenInWindow'])} forgotten in the last 24 hours{stopped}"
+    )
+
+
 def _stage(stage: Answer) -> list[str]:
     return [
         STAGES.get(stage["stage"], str(stage["stage"])),
@@ -103,12 +113,7 @@ def _counts(before: Answer, after: Answer) -> list[list[str]]:
 def _notes(report: Answer) -> list[str]:
     lines: list[str] = []
     if brake := report["brake"]:
-        allowed = "off" if brake["allowed"] is None else f"{count(brake['allowed'])} allowed"
-        stopped = ", and it stopped this run" if brake["engaged"] else ""
-        lines.append(
-            f"brake      {brake['share']:.0%} a day: {allowed}, "
-            f"{count(brake['forgottenInWindow'])} forgotten in the last 24 hours{stopped}"
-        )
+        lines.append(brake_line(brake))
     if shortfall := report["shortfall"]:
         lines.append(
             f"shortfall  {plural(shortfall['memories'], 'memory', 'memories')} and "

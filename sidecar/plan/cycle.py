@@ -75,8 +75,8 @@ class Resolution(Protocol):
         ...
 
     @property
-    def flagged(self) -> Bool:
-        """True for every member of a component that is kept whole, for a person to look at."""
+    def flagged(self) -> Int64:
+        """The members of components that are kept whole, for a person to look at."""
         ...
 
 
@@ -151,9 +151,10 @@ def _survivors(view: Assessment, resolution: Resolution | None) -> Int64:
 
 
 def _flagged(view: Assessment, resolution: Resolution | None) -> Bool:
-    if resolution is None:
-        return np.zeros(len(view.snapshot), dtype=np.bool_)
-    return resolution.flagged.copy()
+    flagged = np.zeros(len(view.snapshot), dtype=np.bool_)
+    if resolution is not None:
+        flagged[resolution.flagged] = True
+    return flagged
 
 
 def _wanted(view: Assessment, settings: CycleSettings, survivor: Int64) -> _Draft:
@@ -296,6 +297,7 @@ def _plan_of(
         reason=draft.reason[order],
         skipped=draft.skipped[order],
         score=np.where(view.scored, view.parts.strength, np.nan)[order],
+        old_fade_factor=snapshot.fade_factor[order],
         old_importance=fading.old[order],
         new_importance=np.where(fades, fading.new, fading.old)[order],
         new_fade_factor=np.where(fades, fading.factor, snapshot.fade_factor)[order],

@@ -61,6 +61,7 @@ class CyclePlan:
     reason: UInt8
     skipped: UInt8
     score: Float64
+    old_fade_factor: Float64
     old_importance: Float64
     new_importance: Float64
     new_fade_factor: Float64
@@ -76,6 +77,11 @@ class CyclePlan:
 
     def __len__(self) -> int:
         return len(self.rid)
+
+    @property
+    def policy(self) -> Policy:
+        """What a plan is bound to."""
+        return CYCLE_POLICY
 
     def rows_of(self, action: int) -> Int64:
         """The places of all decisions with this action."""

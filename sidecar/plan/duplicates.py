@@ -77,18 +77,18 @@ def equal_texts(texts: Iterable[tuple[int, str]]) -> Pairs:
     """Pairs of rows whose texts are equal but for letter case, punctuation and spaces.
 
     For memories without a vector, of whichever model the others are. Each row is paired with
-    the first that has its text, so a cluster of n has n - 1 pairs. A text in which nothing is
+    the first that had its text, so a cluster of n has n - 1 pairs. A text in which nothing is
     left, such as one of punctuation, meets nothing.
     """
     first: dict[tuple[int, int], int] = {}
     found: list[tuple[int, int]] = []
-    for row, text in sorted(texts, key=lambda one: one[0]):
+    for row, text in texts:
         plain = folded(text)
         if plain:
             # A hash instead of the text; the guard compares the texts themselves.
             other = first.setdefault((hash(plain), len(plain)), row)
             if other != row:
-                found.append((other, row))
+                found.append((min(other, row), max(other, row)))
     a, b = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
     return Pairs(a, b, np.ones(len(found)))
 

@@ -99,13 +99,20 @@ class CurrentState:
 
 
 def recheck(
-    state: CurrentState, action: int, reason: int, settings: CascadeSettings, now: int
+    state: CurrentState,
+    action: int,
+    reason: int,
+    settings: CascadeSettings,
+    now: int,
+    *,
+    forced: bool = False,
 ) -> Protection | None:
     """The protection that forbids this decision at `now` (ms), or None: it may be carried out.
 
     `action` and `reason` are the decision's codes. A memory that was to go as an older version
     and has no newer one any more is its chain's head. Whatever else could make a memory
-    unscored changes its change counter, which is compared first.
+    unscored changes its change counter, which is compared first. `forced`: a cycle's prune that
+    does not wait for a memory to be older than newborn.
     """
     if action == SPILL:
         return "pinned" if state.pinned else None
@@ -122,7 +129,7 @@ def recheck(
         return "head"
     if not TIME_MIN_MS <= state.created_at <= now + FUTURE_TOLERANCE_MS:
         return "unscored"
-    if now - state.created_at < settings.newborn_days * MILLISECONDS_PER_DAY:
+    if not forced and now - state.created_at < settings.newborn_days * MILLISECONDS_PER_DAY:
         return "newborn"
     grace_ms = settings.restore_grace_days * MILLISECONDS_PER_DAY
     if state.restored_at > 0 and now - state.restored_at < grace_ms:

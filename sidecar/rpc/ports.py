@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
+from sidecar.cycle_reports import ForgettingReport
 from sidecar.event_feed import Announcement
 from sidecar.idempotency import Key
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
@@ -166,6 +167,18 @@ class NamespacePort(Protocol):
         trigger: str = "call",
     ) -> SweepReport:
         """Plan a sweep, apply a plan, or do both."""
+        ...
+
+    async def run_cycle(
+        self,
+        *,
+        dry_run: bool,
+        plan_id: str | None,
+        now: int | None,
+        decisions_limit: int,
+        trigger: str = "call",
+    ) -> ForgettingReport:
+        """Plan a cycle, apply a plan, or do both."""
         ...
 
     async def cold_spill(self, *, dry_run: bool, target: int | None) -> SweepReport:

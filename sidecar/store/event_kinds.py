@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from sidecar.cycle_reports import ForgettingReport
 from sidecar.model import MEMORY_TYPES, STATUSES, TIERS, MemoryType, Status, Tier
 from sidecar.store.rows import COLUMNS, PLACEMENT, Row
 
@@ -163,6 +164,39 @@ RetrievalRegret: Final = msgspec.defstruct(
 )
 
 
+_FADE_FIELDS: Final[list[tuple[str, Any]]] = [
+    ("reason", Annotated[str, Meta(description="Why the cycle did it.")]),
+    ("old_importance", Annotated[float, Meta(description="What was shown before.")]),
+    ("new_importance", Annotated[float, Meta(description="What is shown now.")]),
+]
+MemoryFaded: Final = msgspec.defstruct(
+    "MemoryFaded",
+    _FADE_FIELDS,
+    bases=(MemoryChange,),
+    namespace={"__doc__": "A memory whose fade factor changed."},
+    rename="camel",
+    forbid_unknown_fields=True,
+    kw_only=True,
+)
+
+MemoryPruned: Final = msgspec.defstruct(
+    "MemoryPruned",
+    [
+        ("reason", Annotated[str, Meta(description="Why the cycle pruned it.")]),
+        ("had_media", Annotated[bool, Meta(description="Whether it named a file.")]),
+        (
+            "media_deleted",
+            Annotated[bool, Meta(description="Whether the file goes to the trash with it.")],
+        ),
+    ],
+    bases=(MemoryChange,),
+    namespace={"__doc__": "A memory that a cycle moved to forgotten; mediaRef is its file."},
+    rename="camel",
+    forbid_unknown_fields=True,
+    kw_only=True,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class EventKind:
     """One kind. `payload` None: options of forgetting by name, null where one was taken back."""
@@ -186,6 +220,9 @@ KINDS: Final = (
     EventKind("retrieval.regret", "A memory was wanted that had been dropped.", RetrievalRegret),
     EventKind("memory.spilled", "A run moved a memory from hot to cold.", MemoryChange),
     EventKind("memory.forgotten", "A run moved a memory to forgotten.", MemoryChange),
+    EventKind("memory.faded", "A cycle lowered the importance that is shown.", MemoryFaded),
+    EventKind("memory.unfaded", "Undoing a cycle took a fade back.", MemoryFaded),
+    EventKind("memory.pruned", "A cycle moved a memory to forgotten.", MemoryPruned),
     EventKind("memory.thawed", "A memory came from cold to hot.", MemoryChange),
     EventKind("memory.restored", "A forgotten memory came back.", MemoryChange),
     EventKind(
@@ -198,6 +235,11 @@ KINDS: Final = (
     EventKind("thresholds.changed", "A caller set options, or opened with them.", None),
     EventKind(
         "forgetting.sweep_completed", "A sweep, a spill or memory.forget ended.", SweepCompleted
+    ),
+    EventKind(
+        "forgetting.cycle_completed",
+        "A cycle ended: its report, with up to 1,000 decisions.",
+        ForgettingReport,
     ),
     EventKind("forgetting.restore_completed", "memory.restore ended.", RestoreCompleted),
     EventKind("forgetting.run_undone", "runs.undo ended.", RestoreCompleted),

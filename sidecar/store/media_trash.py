@@ -33,10 +33,11 @@ class TrashEntry:
     bytes: int
 
 
-def leave(tx: Transaction, run_id: str, rids: list[int], now: int) -> None:
+def leave(tx: Transaction, run_id: str, rids: list[int], now: int) -> set[str]:
     """Intend to move the files of memories just forgotten that no live memory names any more.
 
-    Of several owners in `rids` the last one stands for the file.
+    Of several owners in `rids` the last one stands for the file. Answers the ids of those whose
+    file was there when it was last looked at.
     """
     found = tx.connection.execute(
         "SELECT m.media_ref, m.id, m.rid, max(j.key) FROM json_each(?) j"
@@ -47,7 +48,7 @@ def leave(tx: Transaction, run_id: str, rids: list[int], now: int) -> None:
         (json.dumps(rids), FORGOTTEN),
     ).fetchall()
     if not found:
-        return
+        return set()
     tx.connection.executemany(
         "INSERT INTO media_trash (ref, run_id, memory_id, trashed_as, state, at)"
         " VALUES (?, ?, ?, ?, 'leaving', ?)",
@@ -57,6 +58,12 @@ def leave(tx: Transaction, run_id: str, rids: list[int], now: int) -> None:
         ],
     )
     tx.after_commit.append(lambda columns: columns.media_follows())
+    size = "SELECT 1 FROM media WHERE ref = ? AND bytes > 0"
+    return {
+        memory_id
+        for ref, memory_id, _, _ in found
+        if tx.connection.execute(size, (ref,)).fetchall()
+    }
 
 
 def come_back(tx: Transaction, rid: int, run_id: str | None) -> None:

@@ -4,6 +4,7 @@ from typing import Final
 
 from sidecar.rpc.method import Method
 from sidecar.rpc.methods import (
+    cycle,
     discover,
     events,
     exchange,
@@ -15,7 +16,18 @@ from sidecar.rpc.methods import (
     system,
 )
 
-_NOUNS: Final = (memory, feedback, exchange, forgetting, runs, events, namespaces, discover, system)
+_NOUNS: Final = (
+    memory,
+    feedback,
+    exchange,
+    forgetting,
+    cycle,
+    runs,
+    events,
+    namespaces,
+    discover,
+    system,
+)
 
 METHODS: Final[dict[str, Method]] = {
     method.name: method for noun in _NOUNS for method in noun.methods
