@@ -189,6 +189,7 @@ def play(stage: Stage) -> None:
     scene(5, "What was spilled is still found, and what was forgotten comes back")
     stage.node("bring_back", run["runId"])
     claim_all_is_back(stage, before, counts_before, swept)
+    show_what_could_be_destroyed(stage)
 
 
 def import_old_memories(stage: Stage, long_ago: int) -> None:
@@ -226,6 +227,23 @@ def let_days_pass(stage: Stage, today: int) -> None:
         f"{counts['hot']} hot, {counts['total']} in total: both thresholds are crossed.",
         counts["hot"] > 120 and counts["total"] > 300,
         counts,
+    )
+
+
+def show_what_could_be_destroyed(stage: Stage) -> None:
+    """Scene 7: an operator's plan, which is shown and not carried out."""
+    scene(7, "An operator looks at what could be destroyed for good: forgetd gc --dry-run")
+    page = stage.call("memory.list", namespace=NAMESPACE, tier="cold", limit=3)
+    ids = [memory["id"] for memory in page["memories"]]
+    run_id = stage.call("memory.forget", namespace=NAMESPACE, ids=ids)["runId"]
+    words = ("gc", "--namespace", NAMESPACE, "--older-than-days", "0", "--dry-run")
+    plan = stage.forgetd(*words).splitlines()
+    claim(plan[0], plan[0].startswith("3 memories (3 forgotten)"), plan)
+    restored = stage.call("runs.undo", namespace=NAMESPACE, runId=run_id)["counts"]
+    claim(
+        "Nothing was destroyed: that takes the token of this plan. All 3 are back.",
+        restored == {"restored": 3} and any("gc --token" in line for line in plan),
+        {"restored": restored, "plan": plan},
     )
 
 

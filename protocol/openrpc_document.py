@@ -51,7 +51,8 @@ ABOUT: Final = (
     " are integer milliseconds since the Unix epoch. Results may gain fields, errors may gain"
     " data and symbols: ignore what you do not know. Unknown parameters are refused. Every error"
     " has data.symbol and data.retryable; decide by the symbol. Extensions: x-writes says"
-    " whether a method may change something, x-deadlineSeconds how long it may take to answer."
+    " whether a method may change something, x-deadlineSeconds how long it may take to answer,"
+    " x-admin that it is served on the admin socket only, unless the config file says otherwise."
 )
 
 
@@ -96,6 +97,7 @@ def _method(method: Method, schemas: Schemas, examples: Sequence[Example]) -> di
         "result": {"name": "result", "schema": schemas.results[method.name]},
         "errors": [{"$ref": f"#/components/errors/{error.symbol}"} for error in errors],
         "examples": [_pairing(example) for example in examples],
+        "x-admin": method.admin,
         "x-writes": method.writes,
         "x-deadlineSeconds": method.deadline_seconds,
     }

@@ -5,6 +5,10 @@
     state_dir = "/var/lib/forgetd"    --state-dir    FORGETD_STATE_DIR
     log_level = "info"                --log-level    FORGETD_LOG_LEVEL
 
+    [gc]                              only in the file
+    allow_rpc = false
+    standing_order_days = 0
+
     [thresholds]                      for every namespace; FORGETD_THRESHOLDS_<KEY>
     forget_threshold_count = 10_000
 
@@ -40,7 +44,11 @@ from sidecar.cycle_config import (
     parse_cycle_value,
 )
 from sidecar.errors import ConfigError, InvalidParams
-from sidecar.limits import NAMESPACE_NAME_BYTES_MAX
+from sidecar.limits import (
+    GC_DAYS_MAX,
+    GC_STANDING_ORDER_DAYS_MIN,
+    NAMESPACE_NAME_BYTES_MAX,
+)
 from sidecar.locations import socket_path, state_directory
 from sidecar.suggest import quoted, remedy_for
 from sidecar.thresholds import SNAKE_BY_WIRE, WIRE_BY_SNAKE, Value, parse_threshold
@@ -62,11 +70,22 @@ class DaemonSection(Struct, frozen=True, kw_only=True):
     log_level: LogLevel = "info"
 
 
+class GcSection(Struct, frozen=True, kw_only=True):
+    """Who may destroy memories for good: who calls, and after how many days by itself (0: never).
+
+    Only the file sets these: destroying is nothing to switch on in passing.
+    """
+
+    allow_rpc: bool = False
+    standing_order_days: int = 0
+
+
 NAMESPACE_NAME: Final = re.compile(
     rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAMESPACE_NAME_BYTES_MAX - 1}}}"
 )
 DAEMON_KEYS: Final = DaemonSection.__struct_fields__
-SECTIONS: Final = ("daemon", "thresholds", "cycle", "namespaces")
+GC_KEYS: Final = GcSection.__struct_fields__
+SECTIONS: Final = ("daemon", "gc", "thresholds", "cycle", "namespaces")
 NAMESPACE_SECTIONS: Final = ("thresholds", "cycle")
 
 
@@ -80,6 +99,7 @@ class Config:
 
     daemon: DaemonSection
     path: Path | None = None
+    gc: GcSection = field(default_factory=GcSection)
     thresholds: dict[str, Value] = field(default_factory=dict[str, Value])
     namespaces: dict[str, dict[str, Value]] = field(default_factory=dict[str, dict[str, Value]])
     cycle: dict[str, CycleValue] = field(default_factory=dict[str, CycleValue])
@@ -169,6 +189,7 @@ class _Reader:
         return Config(
             daemon=daemon,
             path=self.path,
+            gc=self._gc(document.get("gc", {})),
             thresholds=thresholds,
             namespaces=namespaces,
             cycle=cycle,
@@ -208,6 +229,27 @@ class _Reader:
             state_dir=state,
             log_level=cast(LogLevel, given.get("log_level", "info")),
         )
+
+    def _gc(self, table: object) -> GcSection:
+        section = self._table(table, ("gc",))
+        self._refuse_unknown(section, GC_KEYS, ("gc",))
+        self._refuse_unknown_variables("GC", ())
+        for key in GC_KEYS:
+            self.origins[f"gc.{key}"] = "file" if key in section else "default"
+        allow_rpc, days = section.get("allow_rpc", False), section.get("standing_order_days", 0)
+        if not isinstance(allow_rpc, bool):
+            raise ConfigError(
+                f"{self._where(('gc', 'allow_rpc'))} must be true or false", "write true or false"
+            )
+        least = GC_STANDING_ORDER_DAYS_MIN
+        known = isinstance(days, int) and (days == 0 or least <= days <= GC_DAYS_MAX)
+        if not isinstance(days, int) or isinstance(days, bool) or not known:
+            raise ConfigError(
+                f"{self._where(('gc', 'standing_order_days'))} must be 0 (never) or an integer"
+                f" from {least} to {GC_DAYS_MAX}",
+                f"write 0, or at least {least}",
+            )
+        return GcSection(allow_rpc=allow_rpc, standing_order_days=days)
 
     def _layered(
         self, key: str, section: Mapping[str, object], flags: Mapping[str, object]

@@ -4,7 +4,8 @@
     ├── ProtocolError            the envelope: parse, request, method, params, internal
     ├── ServerError              the daemon's state: overloaded, stopping, too large, ...
     ├── MemoryFault (1xx)        one memory or namespace
-    └── RunFault (2xx)           plans and runs
+    ├── RunFault (2xx)           plans and runs
+    └── GcFault (3xx)            destroying for good
 
     StartError                   the daemon cannot start; printed, never on the wire
 
@@ -152,6 +153,11 @@ class IdempotencyConflict(MemoryFault):
     default_message = "The idempotency key was used for another call"
 
 
+class MemoryDestroyed(MemoryFault):
+    code, symbol = 106, "memory_destroyed"
+    default_message = "The memory with this id was destroyed for good"
+
+
 class NamespaceNotFound(MemoryFault):
     code, symbol, default_message = 110, "namespace_not_found", "No namespace has this name"
 
@@ -225,6 +231,40 @@ class PolicyUnknown(RunFault):
 class ClockNotInjectable(RunFault):
     code, symbol = 210, "clock_not_injectable"
     default_message = "The clock can be set only when serve was started for it"
+
+
+class GcFault(ForgetdError):
+    """Destroying for good (3xx)."""
+
+    exit_code = 65
+
+
+class GcTokenUnknown(GcFault):
+    code, symbol = 301, "gc_token_unknown"
+    default_message = "No plan of gc has this token (they live in memory and end with the daemon)"
+
+
+class GcTokenExpired(GcFault):
+    code, symbol, default_message = 302, "gc_token_expired", "The token is too old"
+
+
+class GcTokenUsed(GcFault):
+    code, symbol, default_message = 303, "gc_token_used", "The token was used already"
+
+
+class GcWrongNamespace(GcFault):
+    code, symbol = 304, "gc_wrong_namespace"
+    default_message = "The token was made for another namespace"
+
+
+class GcChanged(GcFault):
+    code, symbol = 305, "gc_changed"
+    default_message = "The namespace has changed since its deletion was planned"
+
+
+class GcBusy(GcFault):
+    code, symbol, retryable, exit_code = 306, "gc_busy", True, 75
+    default_message = "Runs are under way in the namespace"
 
 
 class StartError(Exception):

@@ -34,6 +34,7 @@ def import_exactly(
     skip_bad: bool,
     source: str | None,
     keep: Keep,
+    revive: bool,
 ) -> ImportReport:
     """Store the records of an export. An id that is here already is treated as `if_exists` says.
 
@@ -48,7 +49,9 @@ def import_exactly(
         def put(member: ExactMember) -> tuple[Row, PutResult]:
             assert member.arrival is not None
             path = f"{PATH}[{member.index}]"
-            return take_in(tx, store.records, member.arrival, archive, if_exists, now, path)
+            return take_in(
+                tx, store.records, member.arrival, archive, if_exists, now, path, revive=revive
+            )
 
         store_members(tx, wanted, put, partial=skip_bad)
         tell_import(tx, members, source, now)

@@ -85,13 +85,14 @@ def put_members(
     if_exists: IfExists,
     *,
     partial: bool,
+    revive: bool = False,
 ) -> list[Member]:
     """Store the members that were checked, in order. Without `partial` all or none."""
 
     def put(member: Member) -> tuple[Row, PutResult]:
         assert member.checked is not None
         path = f"{PATH}[{member.index}]"
-        return records.put(tx, member.checked, now, if_exists, path)
+        return records.put(tx, member.checked, now, if_exists, path, revive=revive)
 
     good = [member for member in members if member.checked is not None]
     store_members(tx, good, put, partial=partial)
@@ -131,13 +132,16 @@ def import_foreign(
     if_exists: IfExists,
     skip_bad: bool,
     source: str | None,
+    revive: bool,
     keep: Keep,
 ) -> ImportReport:
     """Store another system's records in one transaction; unknown fields are kept in `extra`."""
     members = foreign_members(memories, now, skip_bad=skip_bad)
 
     def job(tx: Transaction) -> ImportReport:
-        stored = put_members(store.records, tx, members, now, if_exists, partial=skip_bad)
+        stored = put_members(
+            store.records, tx, members, now, if_exists, partial=skip_bad, revive=revive
+        )
         tell_import(tx, stored, source, now)
         report = import_report(stored)
         keep(tx, report)

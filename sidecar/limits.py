@@ -96,6 +96,19 @@ DUPLICATE_CHECKED_COUNT: Final = 4_096  # pairs whose cosine is computed exactly
 DUPLICATE_SAMPLE_MEMORIES: Final = 1_024  # by which the directions of a store are found
 DUPLICATE_PAIRS_COUNT_MAX: Final = 2_000_000  # of one model; with more, closeness says nothing
 GUARD_TEXT_BYTES_MAX: Final = 4_096  # of longer texts every difference keeps both
+# Destroying for good.
+GC_OLDER_THAN_DAYS_DEFAULT: Final = 14
+GC_DAYS_MAX: Final = 36_500
+GC_IDS_MAX: Final = 100_000
+GC_TOKEN_LIFETIME_MS: Final = 15 * MILLISECONDS_PER_MINUTE
+GC_PLANS_KEPT_MAX: Final = 32
+GC_SAMPLE_MEMORIES_MAX: Final = 20
+GC_STANDING_ORDER_DAYS_MIN: Final = 7
+GC_STANDING_ORDER_EVERY_SECONDS: Final = 86_400.0
+GC_STANDING_ORDER_MEMORIES_MAX: Final = 100_000  # of one run; the next day goes on
+VERIFY_TEXT_BYTES_MIN: Final = 32  # a shorter text may stand anywhere by chance
+VERIFY_TEXTS_BYTES_MAX: Final = 16 * 1_048_576  # kept in memory, to be searched for
+VERIFY_TEXTS_COUNT_MAX: Final = 1_000
 
 # Events.
 EVENT_STREAMS_MAX: Final = 64

@@ -49,6 +49,11 @@ def socket_path(
     return (runtime / "forgetd" if runtime else beside_state) / SOCKET_NAME
 
 
+def admin_socket_path(socket: Path) -> Path:
+    """The path of the admin socket: beside the main one, with -admin in its name."""
+    return socket.with_name(f"{socket.stem}-admin{socket.suffix}")
+
+
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
     """The absolute path of the configuration file, which may not exist."""
     environ = os.environ if environ is None else environ

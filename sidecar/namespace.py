@@ -28,7 +28,7 @@ from sidecar.model import (
     MemoryInput,
     Signal,
 )
-from sidecar.namespace_events import NamespaceEvents
+from sidecar.namespace_gc import NamespaceGc
 from sidecar.reasons import InvalidationReason, ReasonName
 from sidecar.replies import keep_reply, keeper
 from sidecar.reports import (
@@ -55,7 +55,7 @@ T = TypeVar("T")
 log = structlog.get_logger("forgetd.namespace")
 
 
-class Namespace(NamespaceEvents):
+class Namespace(NamespaceGc):
     """An open namespace. Made by `Namespace.open`, ended by `close`."""
 
     @classmethod
@@ -96,6 +96,7 @@ class Namespace(NamespaceEvents):
                 last_event = events.last_at(connection)
             self.store.writer.crossed = self.book.will_be_swept
             self.build_runs(reserve)
+            self.build_collector()
             self.build_reads()
             if self.store.writer.latched is None:
                 self._catch_up(now, last_event)
@@ -140,15 +141,24 @@ class Namespace(NamespaceEvents):
 
     # --- writing ---------------------------------------------------------------------------
 
-    async def put(self, *, memory: MemoryInput, if_exists: IfExists) -> Memory:
-        """Store one memory. Raises MemoryExists, InvalidParams."""
+    async def put(
+        self, *, memory: MemoryInput, if_exists: IfExists, revive: bool = False
+    ) -> Memory:
+        """Store one memory. Raises MemoryExists, MemoryDestroyed, InvalidParams."""
         now = self.clock.now_ms()
         checked = check(memory, now)
         records = self.store.records
-        return await self._answer(lambda tx: records.put(tx, checked, now, if_exists, "$")[0])
+        return await self._answer(
+            lambda tx: records.put(tx, checked, now, if_exists, "$", revive=revive)[0]
+        )
 
     async def put_many(
-        self, *, memories: Sequence[MemoryInput | Refused], if_exists: IfExists, partial: bool
+        self,
+        *,
+        memories: Sequence[MemoryInput | Refused],
+        if_exists: IfExists,
+        partial: bool,
+        revive: bool = False,
     ) -> PutManyReport:
         """Store many memories in one transaction; with `partial` the bad ones are left out."""
         now = self.clock.now_ms()
@@ -158,7 +168,9 @@ class Namespace(NamespaceEvents):
             items = imports.checked_members(memories, now, partial=partial)
 
             def job(tx: Transaction) -> PutManyReport:
-                imports.put_members(self.store.records, tx, items, now, if_exists, partial=partial)
+                imports.put_members(
+                    self.store.records, tx, items, now, if_exists, partial=partial, revive=revive
+                )
                 report = imports.put_report(items)
                 keep(tx, report)
                 return report
@@ -177,6 +189,7 @@ class Namespace(NamespaceEvents):
         skip_bad: bool,
         source: str | None,
         format: ImportFormat = "foreign",
+        revive: bool = False,
     ) -> ImportReport:
         """Store another system's records, unknown fields in `extra`, or those of an export."""
         now = self.clock.now_ms()
@@ -190,6 +203,7 @@ class Namespace(NamespaceEvents):
                 if_exists=if_exists,
                 skip_bad=skip_bad,
                 source=source,
+                revive=revive,
                 keep=keep,
             )
         )

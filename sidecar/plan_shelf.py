@@ -1,14 +1,16 @@
 """Plans that wait to be applied: in RAM, few, for a quarter of an hour, each for one use."""
 
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+import numpy as np
 from ulid import ULID
 
 from sidecar.errors import PlanExpired, PlanNotApplicable, PlanUnknown, PlanUsed
 from sidecar.limits import MILLISECONDS_PER_MINUTE, PLAN_LIFETIME_MS, PLANS_KEPT_MAX
-from sidecar.plan.plan import CascadeSettings, Policy
+from sidecar.plan.plan import CascadeSettings, Int64, Policy
 
 
 class Bound(Protocol):
@@ -17,6 +19,11 @@ class Bound(Protocol):
     @property
     def policy(self) -> Policy:
         """What the plan was made by."""
+        ...
+
+    @property
+    def rid(self) -> Int64:
+        """The rows that the plan is about."""
         ...
 
 
@@ -55,6 +62,13 @@ class PlanShelf(Generic[P]):
         while len(self._plans) > PLANS_KEPT_MAX:
             self._plans.popitem(last=False)
         return shelved
+
+    def drop_naming(self, rids: Collection[int]) -> None:
+        """Forget every plan about one of these rows: they are gone for good."""
+        gone = np.fromiter(rids, np.int64, len(rids))
+        for plan_id, shelved in list(self._plans.items()):
+            if np.isin(shelved.plan.rid, gone).any():
+                del self._plans[plan_id]
 
     def find(self, plan_id: str, now: int) -> ShelvedPlan[P]:
         """A plan to read. Raises PlanUnknown, PlanExpired."""

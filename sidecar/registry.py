@@ -8,10 +8,13 @@ from typing import Any, Final
 
 import structlog
 
+from sidecar import removal
 from sidecar.clock import Clock
 from sidecar.config import NAMESPACE_NAME, Config
 from sidecar.errors import (
     ForgetdError,
+    GcBusy,
+    GcChanged,
     InvalidParams,
     NamespaceConflict,
     NamespaceNotFound,
@@ -20,7 +23,10 @@ from sidecar.errors import (
     ShuttingDown,
 )
 from sidecar.estimate import Estimator, NeutralEstimator
+from sidecar.gc_reports import GcReport, whole_report
+from sidecar.gc_tokens import PlannedDestruction
 from sidecar.limits import (
+    GC_STANDING_ORDER_EVERY_SECONDS,
     GIGABYTE_BYTES,
     MILLISECONDS_PER_HOUR,
     NAMESPACE_IDLE_SECONDS,
@@ -66,6 +72,7 @@ class Registry:
         self._open: dict[str, Namespace] = {}
         self._used_at: dict[str, float] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._obeyed_at: dict[str, float] = {}
         self._opening = 0
         self._cycle_looked_at: dict[str, int] = {}
         self._timer: asyncio.Task[None] | None = None
@@ -77,6 +84,7 @@ class Registry:
 
         A namespace that cannot be opened is logged, and refuses its own calls only.
         """
+        await asyncio.to_thread(removal.finish_removals, self._root)
         self._reserve.fill()
         for name in self._names():
             if self._needs_opening(name, RUN_UNFINISHED) or self._has_log(name):
@@ -144,6 +152,31 @@ class Registry:
         for name in list(self._open):
             await self._open.pop(name).close()
         self._threads.close()
+
+    async def delete(self, name: str, plan: PlannedDestruction) -> GcReport:
+        """Delete a namespace with all that is in it, as it was planned.
+
+        Raises NamespaceNotFound, GcBusy, GcChanged; the namespace then stays as it was.
+        """
+        started = time.monotonic()
+        await self.open(name, create=False)
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            namespace = self._open.get(name)
+            if namespace is None or namespace.slots.busy or namespace.in_flight:
+                raise GcBusy(remedy="wait until they have ended (runs.list), then plan again")
+            memories = namespace.store.columns.counts()
+            if await asyncio.to_thread(namespace.collector.state) != plan.state:
+                raise GcChanged(
+                    field="$.token",
+                    bound="the memories that were there when it was planned, unchanged",
+                    remedy="plan again with gc.plan {all: true}, and look at what it says",
+                )
+            del self._open[name]
+            await namespace.close()
+            aside = await asyncio.to_thread(removal.set_aside, self._root, name)
+        self._tell(name, "namespace.deleted")
+        size = await asyncio.to_thread(removal.remove, aside)
+        return whole_report(name, memories.total + memories.forgotten, size, started)
 
     async def _open_locked(self, name: str, create: bool) -> Namespace:
         async with self._locks.setdefault(name, asyncio.Lock()):
@@ -222,8 +255,15 @@ class Registry:
             await self._try_open(name)
             namespace = self._open.get(name)
         if namespace is None:
-            if self._needs_opening(name, RUN_UNFINISHED) or self._needs_sweeping(name):
+            if (
+                self._needs_opening(name, RUN_UNFINISHED)
+                or self._needs_sweeping(name)
+                or self._needs_collecting(name)
+            ):
                 await self._try_open(name)
+            namespace = self._open.get(name)
+            if namespace is not None:
+                await self._obey_standing_order(name, namespace)
             return
         if namespace.automatic is not None:
             namespace.automatic.notify()
@@ -232,6 +272,7 @@ class Registry:
         await namespace.fold_events()
         await namespace.cycle_if_due()
         self._cycle_looked_at[name] = self._clock.now_ms()
+        await self._obey_standing_order(name, namespace)
         idle = time.monotonic() - self._used_at.get(name, 0.0) > NAMESPACE_IDLE_SECONDS
         if idle and not namespace.busy:
             await self._close(name)
@@ -270,6 +311,26 @@ class Registry:
             option in ordered and count > ordered[option] for option, count in counted.items()
         )
         return over and bool(ordered.get("forgetEnabled", True))
+
+    def _needs_collecting(self, name: str) -> bool:
+        """Whether the standing order has not looked at a namespace that holds forgotten ones."""
+        if not self._config.gc.standing_order_days or not self._order_is_due(name):
+            return False
+        stored = read_counts(self._root / name / "commits")
+        return stored is not None and stored.forgotten > 0
+
+    def _order_is_due(self, name: str) -> bool:
+        obeyed_at = self._obeyed_at.get(name)
+        waited = None if obeyed_at is None else time.monotonic() - obeyed_at
+        return waited is None or waited >= GC_STANDING_ORDER_EVERY_SECONDS
+
+    async def _obey_standing_order(self, name: str, namespace: Namespace) -> None:
+        """Once a day, what the operator wrote into the config file."""
+        days = self._config.gc.standing_order_days
+        if not days or not self._order_is_due(name):
+            return
+        self._obeyed_at[name] = time.monotonic()
+        await namespace.obey_standing_order(older_than_days=days)
 
     def _has_log(self, name: str) -> bool:
         log_file = self._root / name / "hot.db-wal"

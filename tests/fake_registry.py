@@ -54,7 +54,7 @@ class FakeNamespace:
     async def reply_of(self, key: Key) -> bytes | None:
         return None
 
-    async def put(self, *, memory: MemoryInput, if_exists: str) -> Memory:
+    async def put(self, *, memory: MemoryInput, if_exists: str, revive: bool = False) -> Memory:
         self.calls.append(("put", {"memory": memory, "if_exists": if_exists}))
         if memory.content is UNSET or not memory.content.strip():
             raise InvalidParams("blank", field="$.content", bound="not blank", remedy="say it")
@@ -66,7 +66,12 @@ class FakeNamespace:
         return stored
 
     async def put_many(
-        self, *, memories: Sequence[MemoryInput | Refused], if_exists: str, partial: bool
+        self,
+        *,
+        memories: Sequence[MemoryInput | Refused],
+        if_exists: str,
+        partial: bool,
+        revive: bool = False,
     ) -> PutManyReport:
         items: list[PutManyItem] = []
         for index, memory in enumerate(memories):

@@ -5,8 +5,8 @@ may import its own layer and those listed for it, nothing else of ours.
 """
 
 BASE = {
-    "clock", "config_text", "cycle_reports", "errors", "estimate", "idempotency", "limits",
-    "locations", "media_reports", "model", "reasons", "reports", "suggest",
+    "clock", "config_text", "cycle_reports", "errors", "estimate", "gc_reports", "idempotency",
+    "limits", "locations", "media_reports", "model", "reasons", "reports", "suggest",
 }  # fmt: skip
 VALUES = {"base", "strength", "plan", "settings"}
 

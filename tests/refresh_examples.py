@@ -13,7 +13,7 @@ from typing import Any
 
 from protocol.examples import FOLDER, VARIES
 from sidecar.client import Client
-from tests.running import daemon_folder
+from tests.running import daemon_folder, gc_on_the_main_socket
 from tests.transcripts import START_MS, found_at
 
 
@@ -21,7 +21,11 @@ from tests.transcripts import START_MS, found_at
 def client() -> Iterator[Client]:
     """A client of a daemon whose clock can be held."""
     with daemon_folder() as start:
-        yield start(allow_injected_clock=True).ready().client
+        yield (
+            start(allow_injected_clock=True, config=gc_on_the_main_socket(start.folder))
+            .ready()
+            .client
+        )
 
 
 def refresh(path: Path, caller: Client) -> None:

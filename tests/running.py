@@ -117,6 +117,13 @@ class RunningDaemon:
         return [line["event"] for line in self.lines()]
 
 
+def gc_on_the_main_socket(folder: Path) -> str:
+    """The path of a config file, made in the folder, that lets the main socket serve gc.*."""
+    config = folder / "forgetd.toml"
+    config.write_text("[gc]\nallow_rpc = true\n")
+    return str(config)
+
+
 def until(
     condition: Callable[[], bool],
     seconds_max: float = START_SECONDS_MAX,

@@ -27,6 +27,8 @@ KEYED = "tests/crash/test_keyed_writes.py"
 RESTORE = "tests/integration/test_namespace_restore.py"
 DETECTOR = "tests/integration/test_namespace_detector.py"
 REGISTRY = "tests/integration/test_namespace_registry.py"
+GC = "tests/integration/test_gc.py"
+ERASURE = "tests/integration/test_erasure.py"
 POWER = "tests/crash/test_power_loss.py"
 MEDIA = "tests/integration/test_namespace_media.py"
 MEDIA_FILES = "tests/unit/test_media_files.py"
@@ -73,6 +75,48 @@ SABOTAGES: Final = (
         'row.tier, int(decision["from_tier"])))',
         "row.tier, HOT))",
         f"{RESTORE}::test_an_undo_brings_all_back_to_where_it_was_and_pauses",
+    ),
+    Sabotage(
+        "P1",
+        "the main socket destroys",
+        "sidecar/rpc/dispatch.py",
+        "if method.admin and not serves_admin():",
+        "if method.admin and serves_admin() is None:",
+        "tests/integration/test_gc_daemon.py"
+        "::test_the_main_socket_refuses_to_destroy_and_says_where_to_go",
+    ),
+    Sabotage(
+        "P1",
+        "a token can be used twice",
+        "sidecar/gc_tokens.py",
+        "        plan.used = True\n",
+        "",
+        "tests/unit/test_gc_tokens.py::test_a_token_is_used_once",
+    ),
+    Sabotage(
+        "P1",
+        "what changed since it was planned is destroyed all the same",
+        "sidecar/apply/destroy.py",
+        ' and mark_of(row) == decision["mark"]',
+        "",
+        f"{GC}::test_what_changed_since_the_plan_is_left_and_named",
+    ),
+    Sabotage(
+        "P1",
+        "held memories are destroyed",
+        "sidecar/gc_choice.py",
+        '    if (row.held_until or 0) > now:\n        return "held"\n',
+        "",
+        f"{GC}::test_held_memories_are_refused_by_name",
+    ),
+    Sabotage(
+        "P1",
+        "the standing order does not wait where automatic runs do",
+        "sidecar/namespace_gc.py",
+        "held_back = not self.book.values.forget_enabled or bool(self.book.paused)",
+        "held_back = False",
+        "tests/integration/test_gc_registry.py"
+        "::test_the_standing_order_waits_where_automatic_runs_do",
     ),
     Sabotage(
         "P2",
@@ -229,6 +273,14 @@ SABOTAGES: Final = (
         f"{MOVES}::test_no_memory_is_lost_or_doubled_over_many_runs",
     ),
     Sabotage(
+        "P7",
+        "folding drops what the log said of destroyed memories",
+        "sidecar/store/event_log.py",
+        '" FROM events WHERE seq <= ? AND kind = ? ORDER BY seq"',
+        '" FROM events WHERE seq <= ? AND kind = ? AND 0"',
+        f"{ERASURE}::test_the_log_replays_to_the_same_state_also_when_it_was_folded",
+    ),
+    Sabotage(
         "P8",
         "the command's recall touches",
         "sidecar/cli/recall.py",
@@ -303,6 +355,38 @@ SABOTAGES: Final = (
         '        if if_exists == "error":\n',
         '        if if_exists == "error" and existing.tier != FORGOTTEN:\n',
         f"{RESTORE}::test_a_forgotten_id_still_exists_and_a_replacement_brings_it_back",
+    ),
+    Sabotage(
+        "P11",
+        "a destroyed id is taken as new",
+        "sidecar/store/records.py",
+        "            if not revive and memory.id is not None:\n",
+        "            if not revive and memory.id is None:\n",
+        f"{ERASURE}::test_a_destroyed_id_is_written_again_only_by_reviving",
+    ),
+    Sabotage(
+        "P11",
+        "a file from yesterday brings a destroyed memory back",
+        "sidecar/store/adopt.py",
+        "if row is None and tombstones.stands(self._connection, found.memory_id):",
+        "if row is None and not found.memory_id:",
+        f"{ERASURE}::test_a_file_from_yesterday_does_not_bring_a_destroyed_memory_back",
+    ),
+    Sabotage(
+        "P11",
+        "the text index keeps the words of erased memories",
+        "sidecar/apply/destroy.py",
+        "search_upkeep.merge(self._store.writer, self._stopping)",
+        "self._stopping.is_set()",
+        f"{ERASURE}::test_an_erased_memory_is_found_nowhere_whatever_its_tier",
+    ),
+    Sabotage(
+        "P11",
+        "earlier wordings in archive files are not looked for",
+        "sidecar/apply/rewrite.py",
+        "for name in [*suspects, *unknown]:",
+        "for name in unknown:",
+        f"{ERASURE}::test_earlier_wordings_in_archive_files_go_too",
     ),
     Sabotage(
         "P12",

@@ -93,8 +93,24 @@ def _merge(
                 "SELECT rid FROM memories WHERE segment = ? ORDER BY frame, line", (name,)
             )
         ]
+    move_to_new_segments(store, clock, reserve, encoder, tier, rids, MERGE_RUN_ID)
+
+
+def move_to_new_segments(
+    store: Store,
+    clock: Clock,
+    reserve: Reserve,
+    encoder: NamespaceEncoder,
+    tier: int,
+    rids: list[int],
+    run_id: str,
+) -> None:
+    """Write memories of one tier anew, and point each that has not changed meanwhile there.
+
+    Raises OSError, EncodeFailed, DiskFull; what was not moved stays where it was.
+    """
     folder = store.files.folder(tier)
-    result = with_reserve(reserve, lambda: encoder.encode(rids, folder, MERGE_RUN_ID))
+    result = with_reserve(reserve, lambda: encoder.encode(rids, folder, run_id))
     for segment in result.segments:
         publish(segment.temporary, folder / segment.name)
         for start in range(0, segment.records, MOVES_PER_TRANSACTION_MAX):

@@ -17,6 +17,7 @@ from sidecar.apply import journal, restore
 from sidecar.apply.forget import answer_of
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions
 from sidecar.cycle_reports import CycleDecision, ForgettingReport
+from sidecar.gc_reports import GcReport
 from sidecar.limits import CYCLE_DECISIONS_DEFAULT, REPORT_NAMED_MAX
 from sidecar.media_reports import MediaOutcome, MediaReport
 from sidecar.model import FORGOTTEN, MEMORY_TYPES, TIERS
@@ -99,7 +100,7 @@ def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> Re
     )
 
 
-def stored(report: Report) -> bytes:
+def stored(report: Report | GcReport | dict[str, Any]) -> bytes:
     """The report as the ledger keeps it: its decisions are in the journal as well."""
     if isinstance(report, SweepReport | ForgettingReport):
         report = msgspec.structs.replace(report, decisions=report.decisions[:REPORT_NAMED_MAX])

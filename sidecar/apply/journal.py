@@ -19,7 +19,7 @@ from sidecar.reports import Decision, RunSummary, ScoreParts
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 
-RunKind = Literal["sweep", "spill", "forget", "restore", "undo", "cycle"]
+RunKind = Literal["sweep", "spill", "forget", "restore", "undo", "cycle", "gc"]
 Decisions = NDArray[Any]
 Details = NDArray[Any]
 

@@ -15,7 +15,7 @@ from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED
 from sidecar.plan.plan import FADE, FORGETTING_REASONS, REASON_CODE, RESTORE, THAW
 from sidecar.reasons import OTHER_NAMES, InvalidationReason
 from sidecar.reports import RestoreOutcome
-from sidecar.store import rows
+from sidecar.store import rows, tombstones
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 from sidecar.suggest import quoted, remedy_for, shortened
@@ -41,7 +41,7 @@ class Choice:
     """The rows to bring back (with their tier to be), and the answers that need no move.
 
     `revived` are live memories that were archived as forgotten: they move nowhere and are to be
-    believed again.
+    believed again. `destroyed` counts rows that are gone for good, so that nobody can name them.
     """
 
     decisions: Decisions
@@ -49,6 +49,7 @@ class Choice:
     answers: dict[str, RestoreOutcome]
     order: list[str]
     revived: list[int] = field(default_factory=list[int])
+    destroyed: int = 0
 
 
 def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
@@ -60,7 +61,8 @@ def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
     for memory_id in order:
         row = rows.by_id(connection, memory_id)
         if row is None:
-            answers[memory_id] = "unknown"
+            gone = tombstones.stands(connection, memory_id)
+            answers[memory_id] = "destroyed" if gone else "unknown"
         elif row.tier != FORGOTTEN and set_aside_as_forgotten(row):
             revived.append(row.rid)
             answers[memory_id] = "restored"
@@ -86,7 +88,9 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
             f"A run of kind {run.kind} cannot be undone",
             field="$.runId",
             bound=f"a run of kind {', '.join(sorted(UNDOABLE))}",
-            remedy="what it restored can be forgotten again with memory.forget",
+            remedy="what was destroyed cannot come back"
+            if run.kind == "gc"
+            else "what it restored can be forgotten again with memory.forget",
         )
     if run.state == "running":
         raise RunNotUndoable(
@@ -99,10 +103,12 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
     answers: dict[str, RestoreOutcome] = {}
     chosen: list[_Move] = []
     order: list[str] = []
+    destroyed = 0
     moved = decisions[done]
     found = rows_at(connection, moved["rid"].tolist())
     for decision, detail, row in zip(moved, details[done], found, strict=True):
         if row is None:
+            destroyed += 1
             continue
         order.append(row.id)
         if decision["action"] == FADE:
@@ -115,7 +121,7 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
             chosen.append(_Move(row.rid, row.change_counter, row.tier, int(decision["from_tier"])))
         else:
             answers[row.id] = "changed" if row.tier == FORGOTTEN else "already_here"
-    return Choice(*_packed(chosen, reason), answers, order)
+    return Choice(*_packed(chosen, reason), answers, order, destroyed=destroyed)
 
 
 def by_reason(connection: Connection, reason: str) -> Choice:

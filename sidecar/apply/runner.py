@@ -11,6 +11,7 @@ import numpy as np
 from ulid import ULID
 
 from sidecar.apply import compact, ending, journal
+from sidecar.apply.destroy import Destroyer, Destruction
 from sidecar.apply.ending import (
     CYCLE_COMPLETED,
     Begun,
@@ -33,6 +34,7 @@ from sidecar.apply.moves import POLICY_RUNS, Mover
 from sidecar.clock import Clock
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import DiskFull
+from sidecar.gc_reports import GcReport
 from sidecar.idempotency import PARAMETER, Key
 from sidecar.limits import BRAKE_WINDOW_MS, GIGABYTE_BYTES, VACUUM_GAIN_SHARE_MIN
 from sidecar.model import FORGOTTEN, HOT
@@ -67,7 +69,7 @@ class Runner:
         trigger: str,
         decisions: Decisions,
         settings: CascadeSettings,
-        begun: Begun,
+        begun: Begun | None,
         *,
         key: Key | None = None,
         plan: Plan | CyclePlan | None = None,
@@ -166,7 +168,7 @@ class Runner:
     def finish(
         self,
         header: RunHeader,
-        report: Report,
+        report: Report | GcReport | dict[str, Any],
         event: str,
         payload: dict[str, Any],
     ) -> None:
@@ -196,6 +198,9 @@ class Runner:
         self._store.writer.unfinished_run = bool(run_ids)
         for header in headers:
             assert header is not None, "an unfinished run is in the ledger"
+            if header.kind == "gc":
+                self._finish_destruction(header)
+                continue
             result = self.carry_out(header)
             report = self._late_report(header, result)
             if isinstance(report, ForgettingReport):
@@ -237,6 +242,31 @@ class Runner:
                 now,
                 duration_ms,
             )
+
+    def destroy(self, header: RunHeader) -> Destruction:
+        """Do what the list of a gc run still has to do. Raises as `carry_out`."""
+        destroyer = Destroyer(self._store, self._clock, self._reserve, self.stopping, header)
+        self.running = header.run_id
+        try:
+            result = destroyer.carry_out()
+            self.write(destroyer.end)
+        finally:
+            self.running = None
+        return result
+
+    def _finish_destruction(self, header: RunHeader) -> None:
+        result = self.destroy(header)
+        with self._store.readers.borrow() as connection:
+            run = journal.summary(connection, header.run_id)
+        assert run is not None, "an unfinished run is in the ledger"
+        payload = {
+            "trigger": header.trigger,
+            "destroyed": run.moved,
+            "left": run.skipped,
+            "bytesReclaimed": result.bytes_reclaimed,
+            "interrupted": True,
+        }
+        self.finish(header, payload, "gc.completed", payload)
 
     def forgotten_in_window(self) -> int:
         """How many memories runs of a policy forgot in the last 24 hours (and are forgotten)."""

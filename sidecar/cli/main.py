@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "cycle": "cycle",
     "restore": "restore",
     "runs": "runs",
+    "gc": "gc",
     "events": "events",
     "import": "importing",
     "export": "exporting",

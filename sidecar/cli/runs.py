@@ -54,7 +54,16 @@ def show(run: str) -> None:
         say("the run has no report yet")
         return
     tell()
-    (show_sweep if "stages" in report else show_restore)(report)
+    if "stages" in report:
+        show_sweep(report)
+    elif "verification" in report:
+        from sidecar.cli.gc import show_report
+
+        show_report(report)
+    elif "results" in report and "counts" in report:
+        show_restore(report)
+    else:
+        emit_json(report)
 
 
 @command.command(cls=Command)

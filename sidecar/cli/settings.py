@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import click
 
-from sidecar.client import Client, Params
+from sidecar.client import Client, Params, Unreachable
 from sidecar.locations import (
     SOCKET_VARIABLE,
     STATE_VARIABLE,
+    admin_socket_path,
     config_path,
     socket_path,
     state_directory,
@@ -51,6 +52,18 @@ class Settings:
     def call_daemon(self, method: str, params: Params | None = None) -> Any:
         """The result of a method, with exactly these parameters. Raises as Client.call."""
         return self.client().call(method, params)
+
+    def call_admin(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        """The same on the admin socket; where there is none, the main one may serve it too."""
+        client = self.client()
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        named = {"namespace": self.namespace_name(), **given}
+        try:
+            return Client(admin_socket_path(client.socket)).call(method, named)
+        except Unreachable as unreachable:
+            if unreachable.reason not in ("no_socket", "path_too_long"):
+                raise
+            return client.call(method, named)
 
     def namespace_name(self) -> str:
         """The namespace to use."""

@@ -65,6 +65,7 @@ class Surroundings:
     registry_factory: RegistryFactory
     allow_injected_clock: bool
     idle_exit_seconds: float | None
+    admin: BoundSocket | None = None
 
 
 class Daemon:
@@ -85,14 +86,24 @@ class Daemon:
         )
         self._reloader = Reloader(around.config, around.load_config, self._registry.reconfigure)
         self._calls = Calls(Context(self._registry, clock, self._stop.set))
-        envelope = Envelope(Dispatcher(METHODS, self._calls))
-        self._http = HttpServer(envelope, EventStreams(self._registry), self._ready)
+        streams = EventStreams(self._registry)
+        main = Dispatcher(METHODS, self._calls, lambda: self._reloader.config.gc.allow_rpc)
+        self._http = HttpServer(Envelope(main), streams, self._ready)
+        admin = Dispatcher(METHODS, self._calls, lambda: True)
+        self._admin = HttpServer(Envelope(admin), streams, self._ready)
 
     async def run(self) -> int:
         """Serve until told to stop; the exit code. Raises what recovery raises."""
         self._handle_signals()
         try:
             await self._http.start(self._around.bound.socket)
+            if self._around.admin is not None:
+                await self._admin.start(self._around.admin.socket)
+            else:
+                _log.warning(
+                    "no admin socket: its path would be too long",
+                    remedy="use a shorter path of the socket, or allow_rpc under [gc]",
+                )
             _log.info("listening", version=__version__, pid=os.getpid())
             if await self._recover():
                 self._ready.set()
@@ -126,7 +137,8 @@ class Daemon:
         for task in self._background:
             task.cancel()
         await self._http.stop_accepting()
-        self._around.bound.close()
+        await self._admin.stop_accepting()
+        self._close_sockets()
         # Runs are not waited for: closing stops them between two transactions.
         await self._calls.finished(DRAIN_SECONDS, but_runs=True)
         try:
@@ -138,6 +150,12 @@ class Daemon:
         if not await self._calls.finished(DRAIN_SECONDS):
             _log.warning("calls were cut off", callsInFlight=len(self._calls))
         await self._http.close()
+        await self._admin.close()
+
+    def _close_sockets(self) -> None:
+        self._around.bound.close()
+        if self._around.admin is not None:
+            self._around.admin.close()
 
     async def _stop_when_idle(self, idle_seconds_max: float) -> None:
         worked_at = time.monotonic()
@@ -145,7 +163,11 @@ class Daemon:
             await asyncio.sleep(min(IDLE_POLL_SECONDS_MAX, idle_seconds_max / 4))
             if len(self._calls) or self._registry.busy:
                 worked_at = time.monotonic()
-            idle_seconds = min(self._http.idle_seconds(), time.monotonic() - worked_at)
+            idle_seconds = min(
+                self._http.idle_seconds(),
+                self._admin.idle_seconds(),
+                time.monotonic() - worked_at,
+            )
             if idle_seconds >= idle_seconds_max:
                 _log.info("nobody is connected", idleSeconds=idle_seconds_max)
                 self._stop.set()
@@ -159,7 +181,7 @@ class Daemon:
     def _on_stop_signal(self, number: int) -> None:
         if self._stop.is_set():
             _log.warning("stopping at once", signal=signal.Signals(number).name)
-            self._around.bound.close()
+            self._close_sockets()
             os._exit(1)
         _log.info("signal", signal=signal.Signals(number).name)
         self._stop.set()

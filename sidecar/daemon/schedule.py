@@ -21,6 +21,7 @@ def effective_schedule(config: Config) -> dict[str, Any]:
         "sweepTimerSeconds": SWEEP_TIMER_SECONDS,
         "touchFlushSeconds": TOUCH_FLUSH_SECONDS,
         "namespaceIdleSeconds": NAMESPACE_IDLE_SECONDS,
+        "standingOrderDays": config.gc.standing_order_days,
         "thresholds": in_force,
         "namespaces": config.namespaces,
     }

@@ -29,6 +29,8 @@ from sidecar.daemon.lifecycle import (
 from sidecar.daemon.lock import lock_socket, lock_state
 from sidecar.daemon.socket import BoundSocket, bind, check_path
 from sidecar.errors import StartError
+from sidecar.limits import SOCKET_PATH_BYTES_MAX
+from sidecar.locations import admin_socket_path
 
 OPEN_FILES_WANTED: Final = 8_192
 PRIVATE_UMASK: Final = 0o077
@@ -79,9 +81,10 @@ def serve(options: ServeOptions, registry_factory: RegistryFactory = make_regist
         log.configure(config.daemon.log_level)
         os.umask(PRIVATE_UMASK)
         _allow_many_files()
-        with _place(config) as bound:
+        with _place(config) as (bound, admin):
             around = Surroundings(
                 bound=bound,
+                admin=admin,
                 config=config,
                 load_config=load,
                 registry_factory=registry_factory,
@@ -110,8 +113,11 @@ async def _run(around: Surroundings) -> int:
 
 
 @contextmanager
-def _place(config: Config) -> Generator[BoundSocket, None, None]:
-    """The directories checked, both locks held, and the socket bound, for as long as it lasts."""
+def _place(config: Config) -> Generator[tuple[BoundSocket, BoundSocket | None], None, None]:
+    """The directories checked, both locks held, the sockets bound, for as long as it lasts.
+
+    The second one is the admin socket; None where its path is longer than the system allows.
+    """
     state_dir, socket = config.daemon.state_dir, config.daemon.socket
     check_path(socket)
     outside_of_the_package(state_dir)
@@ -123,7 +129,11 @@ def _place(config: Config) -> Generator[BoundSocket, None, None]:
         os.environ["SQLITE_TMPDIR"] = str(temporary_directory(state_dir))
         bound = bind(socket)
         held.callback(bound.close)
-        yield bound
+        admin = None
+        if len(os.fsencode(admin_socket_path(socket))) <= SOCKET_PATH_BYTES_MAX:
+            admin = bind(admin_socket_path(socket))
+            held.callback(admin.close)
+        yield bound, admin
 
 
 def _allow_many_files() -> None:

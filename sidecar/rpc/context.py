@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sidecar.clock import Clock
 from sidecar.errors import MemoryNotFound, NamespaceNotFound
+from sidecar.gc_tokens import GcTokens
 from sidecar.model import MemoryInput
 from sidecar.rpc.ports import NamespacePort, RegistryPort
 from sidecar.validation import check
@@ -21,6 +22,7 @@ class Context:
     stop: Callable[[], None]
     started_at: float = field(default_factory=time.monotonic)
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    tokens: GcTokens = field(default_factory=GcTokens)
 
     async def writable(self, namespace: str) -> NamespacePort:
         """The namespace, made if it does not exist."""

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import structlog
 from jsonrpcserver import Error, Success, async_dispatch
 
-from sidecar.errors import ForgetdError, InternalError, MethodNotFound
+from sidecar.errors import ForgetdError, InternalError, MethodNotFound, PermissionDenied
 from sidecar.rpc.calls import Calls
 from sidecar.rpc.method import Method
 from sidecar.suggest import remedy_for
@@ -32,9 +32,17 @@ _ANY_PARAMETERS: Final = inspect.signature(_any)
 class Dispatcher:
     """Calls methods by name. A reply holds its result as encoded JSON (`msgspec.Raw`)."""
 
-    def __init__(self, methods: Mapping[str, Method], calls: Calls) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        calls: Calls,
+        serves_admin: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`serves_admin` says whether methods of the admin socket may be called here."""
         self._names = tuple(methods)
-        self._table = {name: _adapter(method, calls) for name, method in methods.items()}
+        self._table = {
+            name: _adapter(method, calls, serves_admin) for name, method in methods.items()
+        }
 
     async def dispatch(self, call: Call) -> Reply | None:
         """The reply to a call that is a valid Request object; None for a notification."""
@@ -65,9 +73,18 @@ def internal_error(cause: BaseException, doing: str) -> InternalError:
     return InternalError(correlationId=correlation_id)
 
 
-def _adapter(method: Method, calls: Calls) -> Callable[..., Awaitable[Any]]:
+def _adapter(
+    method: Method, calls: Calls, serves_admin: Callable[[], bool]
+) -> Callable[..., Awaitable[Any]]:
     async def call(*by_position: object, **by_name: object) -> Any:
         try:
+            if method.admin and not serves_admin():
+                raise PermissionDenied(
+                    f"{method.name} is not served on this socket",
+                    bound="the admin socket beside it",
+                    remedy="use the forgetd gc command, call on the admin socket, or write"
+                    " allow_rpc = true under [gc] in forgetd.toml",
+                )
             return Success(await calls.run(method, by_name or by_position))
         except ForgetdError as error:
             return _failure(error)

@@ -21,7 +21,8 @@ class Method:
 
     `errors` are those beyond what every call may meet. `positional` names the parameters that
     may also be given as an array. `is_run`: the answer may take as long as a run does, and
-    a stopping daemon ends the run between two transactions instead of waiting for it.
+    a stopping daemon ends the run between two transactions instead of waiting for it. `admin`:
+    served on the admin socket, and on the main one only where the config file says so.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Method:
     errors: tuple[type[ForgetdError], ...] = ()
     positional: tuple[str, ...] = ()
     is_run: bool = False
+    admin: bool = False
 
     @property
     def keyed(self) -> bool:
@@ -64,6 +66,7 @@ class Methods:
         errors: tuple[type[ForgetdError], ...] = (),
         positional: tuple[str, ...] = (),
         is_run: bool = False,
+        admin: bool = False,
     ) -> Callable[[Handler[P]], Handler[P]]:
         """Register the decorated handler as `name`; its docstring is the method's summary."""
 
@@ -79,6 +82,7 @@ class Methods:
                     errors=errors,
                     positional=positional,
                     is_run=is_run,
+                    admin=admin,
                 )
             )
             return handler

@@ -7,10 +7,12 @@ The handlers are written against these two; `sidecar.registry.Registry` and
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.event_feed import Announcement
+from sidecar.gc_reports import GcReport, GcRequest, GcVerification
+from sidecar.gc_tokens import PlannedDestruction
 from sidecar.idempotency import Key
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
 from sidecar.reasons import ReasonName
@@ -37,6 +39,9 @@ from sidecar.reports import (
 from sidecar.thresholds import Value
 from sidecar.validation import Refused
 
+if TYPE_CHECKING:  # it knows the store, which is loaded when the daemon is ready for it
+    from sidecar.gc_choice import Chosen
+
 IfExists = Literal["error", "replace", "skip"]
 Depth = Literal["auto", "hot", "deep"]
 Touch = Literal["top", "all", "none"]
@@ -50,12 +55,19 @@ class NamespacePort(Protocol):
         """The reply kept for a key; None for a new one. Raises IdempotencyConflict."""
         ...
 
-    async def put(self, *, memory: MemoryInput, if_exists: IfExists) -> Memory:
-        """Store one memory. Raises MemoryExists, InvalidParams."""
+    async def put(
+        self, *, memory: MemoryInput, if_exists: IfExists, revive: bool = False
+    ) -> Memory:
+        """Store one memory. Raises MemoryExists, MemoryDestroyed, InvalidParams."""
         ...
 
     async def put_many(
-        self, *, memories: Sequence[MemoryInput | Refused], if_exists: IfExists, partial: bool
+        self,
+        *,
+        memories: Sequence[MemoryInput | Refused],
+        if_exists: IfExists,
+        partial: bool,
+        revive: bool = False,
     ) -> PutManyReport:
         """Store many: all or none, or with `partial` the good ones."""
         ...
@@ -68,6 +80,7 @@ class NamespacePort(Protocol):
         skip_bad: bool,
         source: str | None,
         format: ImportFormat = "foreign",
+        revive: bool = False,
     ) -> ImportReport:
         """Store records of another system (what cannot be judged is unscored), or of an export."""
         ...
@@ -234,6 +247,20 @@ class NamespacePort(Protocol):
         """What was announced after a number, in order."""
         ...
 
+    async def plan_destruction(
+        self, *, request: GcRequest | None
+    ) -> tuple["Chosen", PlannedDestruction]:
+        """What would be destroyed; None is all. Raises MemoryNotFound, RunUnknown."""
+        ...
+
+    async def destroy(self, *, plan: PlannedDestruction) -> GcReport:
+        """Destroy what a plan lists. Raises RunQueueFull."""
+        ...
+
+    async def verify_destroyed(self, *, ids: Sequence[str], texts: Sequence[str]) -> GcVerification:
+        """Whether anything is left of ids and texts."""
+        ...
+
     async def apply_open_options(
         self, *, thresholds: Mapping[str, Value | None], created: bool
     ) -> OpenReport:
@@ -254,6 +281,10 @@ class RegistryPort(Protocol):
 
     async def open(self, name: str, create: bool) -> NamespacePort:
         """The namespace. Raises NamespaceNotFound (never when `create`) and InvalidParams."""
+        ...
+
+    async def delete(self, name: str, plan: PlannedDestruction) -> GcReport:
+        """Delete a namespace as planned. Raises NamespaceNotFound, GcBusy, GcChanged."""
         ...
 
     def names(self) -> list[NamespaceListing]:

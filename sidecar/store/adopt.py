@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from sidecar.model import FORGOTTEN, HOT
-from sidecar.store import events, rows
+from sidecar.store import events, rows, tombstones
 from sidecar.store.hot_payloads import leave_segments
 from sidecar.store.rows import COLUMNS, Row, cold_bytes
 from sidecar.store.segment_files import SegmentFiles
@@ -98,6 +98,8 @@ class _Adoption:
         for found in _lines(reader, tier, name):
             row = rows.by_id(self._connection, found.memory_id)
             mine = self._mine.get(found.memory_id)
+            if row is None and tombstones.stands(self._connection, found.memory_id):
+                continue
             if row is None or (mine is not None and mine.changes < found.changes):
                 self._write(row, found)
             elif mine is None:

@@ -132,6 +132,23 @@ class ColdIndex:
             self._state = None
             self._damaged = True
 
+    def discard(self) -> None:
+        """Take the whole index away, words and vectors; the next `wake` makes a new one.
+
+        Waits until nothing is being written. Raises OSError.
+        """
+        with self._waking:
+            self._stopping.set()
+        self.settle()
+        try:
+            with self._changing:
+                self._state = None
+                self._damaged = False
+                cold_tables.remove_files(self._folder)
+        finally:
+            with self._waking:
+                self._stopping.clear()
+
     def is_behind(self, pending: int, dead: int) -> bool:
         """Whether so many rows without an entry, and entries without a row, are worth a write."""
         return pending - self._unreadable + dead > SCANNED_GLADLY_MAX

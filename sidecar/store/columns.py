@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sidecar.model import COLD, FORGOTTEN, HOT
 from sidecar.plan.plan import Counts, Int64, Snapshot
 from sidecar.store.cold_entries import ColdNow
+from sidecar.store.column_kinds import BETWEEN, COLUMN_TYPES, IMPOSSIBLE, LOADED, NEVER
 from sidecar.store.progress import Progress
 from sidecar.store.rows import Row, cold_bytes
 from sidecar.store.sqlite.typed import Connection
@@ -23,41 +24,6 @@ from sidecar.store.vector_index import VectorIndex
 
 CAPACITY_FIRST: Final = 1_024
 _NO_SLOT: Final = -1
-NEVER: Final = 0  # an absent time, or a number that is none
-# A host may have written 0 for a time, which is impossible: not the same as never.
-IMPOSSIBLE: Final = {"last_recalled_at": -1}
-_TYPES: Final[dict[str, Any]] = {
-    "rid": np.int64,
-    "tier": np.uint8,
-    "status": np.uint8,
-    "memory_type": np.uint8,
-    "importance": np.float64,
-    "fade_factor": np.float64,
-    "faded_at": np.int64,
-    "created_at": np.int64,
-    "last_recalled_at": np.int64,
-    "recall_count": np.int64,
-    "success_count": np.int64,
-    "failure_count": np.int64,
-    "pinned": np.bool_,
-    "evergreen": np.bool_,
-    "held_until": np.int64,
-    "restored_at": np.int64,
-    "expires_at": np.int64,
-    "valid_from": np.int64,
-    "successor_rid": np.int64,
-    "change_counter": np.int64,
-    "bytes": np.int64,
-    "cold_bytes": np.int64,
-    "media_group": np.int64,
-}
-_LOADED: Final = (
-    "rid, id, tier, status, memory_type, coalesce(importance, estimate), fade_factor,"
-    " coalesce(faded_at, 0), created_at, coalesce(last_recalled_at, 0), recall_count,"
-    " success_count, failure_count, pinned, evergreen, coalesce(held_until, 0),"
-    " coalesce(restored_at, 0), coalesce(expires_at, 0), coalesce(valid_from, 0),"
-    " change_counter, bytes, text_bytes, embedding_dimensions, media_ref"
-)
 _LOADED_AT_ONCE: Final = 4_096
 
 
@@ -69,7 +35,7 @@ class Columns:
         self.progress = Progress(self.lock)
         self._size = 0
         self._arrays: dict[str, NDArray[Any]] = {
-            name: np.zeros(CAPACITY_FIRST, kind) for name, kind in _TYPES.items()
+            name: np.zeros(CAPACITY_FIRST, kind) for name, kind in COLUMN_TYPES.items()
         }
         self._ids: list[str] = []
         self._slot_of = np.full(CAPACITY_FIRST, _NO_SLOT, np.int32)
@@ -144,6 +110,17 @@ class Columns:
         self._ids.pop()
         self._slot_of[rid] = _NO_SLOT
         self._size = last
+
+    def destroyed(self, rids: list[int]) -> None:
+        """Record that rows are gone for good, from any tier (caller holds the lock)."""
+        for rid in rids:
+            self.remove(rid, 0)  # counts a live one among the forgotten, where the others are
+            self._gone.pop(rid, None)
+        self.forgotten -= len(rids)
+        links = self._arrays["successor_rid"][: self._size]
+        links[np.isin(links, rids)] = -1
+        lost = set(rids)
+        self._gone = {r: (-1 if s in lost else s, at) for r, (s, at) in self._gone.items()}
 
     def moved(self, rid: int, tier: int, size: int, change_counter: int) -> None:
         """Record a move between hot and cold (caller holds the lock)."""
@@ -269,7 +246,7 @@ class Columns:
                     " WHERE m.superseded_by IS NOT NULL"
                 )
             )
-            query = f"SELECT {_LOADED} FROM memories WHERE tier < {FORGOTTEN} ORDER BY rid"
+            query = f"SELECT {LOADED} FROM memories WHERE tier < {FORGOTTEN} ORDER BY rid"
             found = iter(connection.execute(query))
             while block := list(islice(found, _LOADED_AT_ONCE)):
                 self._append(block, successors)
@@ -284,13 +261,13 @@ class Columns:
             self._gone = {rid: (successors[rid], at) for rid, at in gone}
 
     def _append(self, block: list[tuple[Any, ...]], successors: dict[int, int]) -> None:
-        """Add rows of `_LOADED` that are not there yet, many at once."""
+        """Add rows of `LOADED` that are not there yet, many at once."""
         rids, ids, *middle, text_bytes, dimensions, media_refs = zip(*block, strict=True)
         start, stop = self._size, self._size + len(block)
         self._make_room(stop, max(rids))
         arrays = self._arrays
         arrays["rid"][start:stop] = rids
-        for name, values in zip(_MIDDLE, middle, strict=True):
+        for name, values in zip(BETWEEN, middle, strict=True):
             arrays[name][start:stop] = values
         arrays["successor_rid"][start:stop] = [successors.get(rid, 0) for rid in rids]
         arrays["cold_bytes"][start:stop] = list(map(cold_bytes, text_bytes, dimensions))
@@ -318,7 +295,7 @@ class Columns:
             self._account(slot, -1)
         arrays = self._arrays
         arrays["rid"][slot] = rid
-        for name, value in zip(_MIDDLE, middle, strict=True):
+        for name, value in zip(BETWEEN, middle, strict=True):
             arrays[name][slot] = value or (NEVER if value is None else IMPOSSIBLE.get(name, 0))
         arrays["successor_rid"][slot] = successor_rid
         arrays["cold_bytes"][slot] = cold_bytes(text_bytes, dimensions)
@@ -371,26 +348,3 @@ class Columns:
             self._media_sizes.append(0)
             self._media_owners.append(0)
         return group
-
-
-_MIDDLE: Final = (
-    "tier",
-    "status",
-    "memory_type",
-    "importance",
-    "fade_factor",
-    "faded_at",
-    "created_at",
-    "last_recalled_at",
-    "recall_count",
-    "success_count",
-    "failure_count",
-    "pinned",
-    "evergreen",
-    "held_until",
-    "restored_at",
-    "expires_at",
-    "valid_from",
-    "change_counter",
-    "bytes",
-)

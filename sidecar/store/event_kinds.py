@@ -101,6 +101,34 @@ class GcSuggested(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tr
     forgotten_bytes: Annotated[int, Meta(description="Bytes of forgotten memories on disk.")]
 
 
+class Destroyed(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """What remains of a memory; `memoryId` of the event is a hash in the place of its id.
+
+    Earlier events of the memory have the same hash, and neither texts nor hashes any more.
+    """
+
+    content_hash: Annotated[str, Meta(description="A salted hash in the place of its text.")]
+    reason: Annotated[str, Meta(description="aged, run, erased, replaced or standing_order.")]
+
+
+class GcCompleted(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """A destruction; the run id is that of the event."""
+
+    trigger: Annotated[str, Meta(description="call or standing_order.")]
+    destroyed: Annotated[int, Meta(description="Memories that are gone for good.")]
+    left: Annotated[int, Meta(description="Planned ones that stayed: held, or changed since.")]
+    bytes_reclaimed: Annotated[
+        int | UnsetType, Meta(description="How much smaller the files became.")
+    ] = UNSET
+    clean: Annotated[
+        bool | None | UnsetType,
+        Meta(description="Whether nothing was found of them afterwards; null: not looked."),
+    ] = UNSET
+    interrupted: Annotated[
+        bool | UnsetType, Meta(description="True: the run was cut short and finished at a start.")
+    ] = UNSET
+
+
 STATE_FIELDS: Final = tuple(sorted(set(COLUMNS) - PLACEMENT))
 # Columns that came after the first release: hashed only where set, so that older exports agree.
 STATE_FIELDS_LATER: Final = frozenset({"faded_at"})
@@ -260,6 +288,12 @@ KINDS: Final = (
     ),
     EventKind("forgetting.paused", "Automatic runs stand still from now on.", Paused),
     EventKind("forgetting.resumed", "Reasons to stand still were lifted.", Resumed),
+    EventKind(
+        "memory.destroyed",
+        "An operator, or the order in the config file, destroyed a memory for good.",
+        Destroyed,
+    ),
+    EventKind("gc.completed", "A destruction ended.", GcCompleted),
     EventKind(
         "gc.suggested",
         "After a run forgotten memories take more than forgottenWarnGB.",

@@ -17,6 +17,8 @@ from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 
 FOLDED_SEQ_KEY: Final = "folded_seq"
+# In the payload of an event of a destroyed memory, in the place of its id: a hash.
+TOMBSTONE: Final = "tombstone"
 # The newest event stays: at the next start its time tells whether the clock was set back.
 _OLDEST: Final = (
     "SELECT at, seq, kind, memory_id, payload FROM events"
@@ -70,6 +72,11 @@ def fold(tx: Transaction, before_ms: int, limit: int) -> int:
         [(memory_id, msgspec.json.encode(state).decode()) for memory_id, state in states.items()],
     )
     last = old[-1][0]
+    tx.connection.execute(
+        f"INSERT OR REPLACE INTO tombstone_checkpoint SELECT {events.TOLD_OF_DESTROYED}"
+        " FROM events WHERE seq <= ? AND kind = ? ORDER BY seq",
+        (last, events.DESTROYED),
+    )
     tx.connection.execute("DELETE FROM events WHERE seq <= ?", (last,))
     tx.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (FOLDED_SEQ_KEY, last))
     return len(old)
@@ -79,13 +86,16 @@ def _logged(
     seq: int, at: int, run_id: str | None, kind: str, memory_id: str | None, payload: str
 ) -> LoggedEvent:
     told = _decoded(payload)
+    about_memory = memory_id is not None
+    if not about_memory and TOMBSTONE in told:
+        memory_id, about_memory = told.pop(TOMBSTONE), True
     return LoggedEvent(
         seq=seq,
         at=at,
         run_id=run_id,
         kind=kind,
         memory_id=memory_id,
-        payload=told if memory_id is None else wire_payload(told),
+        payload=wire_payload(told) if about_memory else told,
     )
 
 

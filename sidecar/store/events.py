@@ -8,11 +8,13 @@ state hash.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
 from sidecar.model import ACTIVE, COLD, FORGOTTEN, HOT, SEMANTIC
+from sidecar.store import tombstones
 from sidecar.store.event_kinds import EVENT_FIELDS, STATE_FIELDS, STATE_FIELDS_LATER
 from sidecar.store.sqlite.typed import Connection
 
@@ -36,6 +38,13 @@ BORN: Final[dict[str, Any]] = dict.fromkeys(EVENT_FIELDS - {"id"}) | {
 }
 
 CREATED: Final = "memory.created"
+DESTROYED: Final = "memory.destroyed"
+# The columns of a tombstone, by the event that tells of it.
+TOLD_OF_DESTROYED: Final = (
+    "json_extract(payload, '$.tombstone'), json_extract(payload, '$.content_hash'), at,"
+    " json_extract(payload, '$.reason'), run_id"
+)
+ALL_TIERS: Final = (HOT, COLD, FORGOTTEN)
 _INSERT: Final = "INSERT INTO events (at, run_id, kind, memory_id, payload) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -77,19 +86,21 @@ def birth(made: dict[str, Any]) -> dict[str, Any]:
     return {name: made[name] for name, born in BORN.items() if made[name] != born}
 
 
-def state_hash(connection: Connection, tiers: Iterable[int] = (HOT, COLD, FORGOTTEN)) -> str:
-    """SHA-256 over every record's fields and content hash, sorted by id.
+def state_hash(connection: Connection, tiers: Iterable[int] | None = None) -> str:
+    """SHA-256 over every record's fields and content hash, sorted by id, then the tombstones.
 
     Events, runs and placement (tier, segment, bytes) do not count: a spilled memory is the
     same memory. Whether it is forgotten does count, through `forgotten_at`. With `tiers` it is
-    the hash that the namespace would have without its memories in other tiers.
+    the hash that a namespace would have that holds just the memories of these tiers.
     """
-    named = ", ".join(str(tier) for tier in sorted(tiers))
+    stones = tombstones.all_of(connection) if tiers is None else iter(())
+    named = ", ".join(str(tier) for tier in sorted(ALL_TIERS if tiers is None else tiers))
     query = f"SELECT {', '.join(STATE_FIELDS)} FROM memories WHERE tier IN ({named}) ORDER BY id"
-    return _hash(
+    records = (
         dict(zip(STATE_FIELDS, (_plain(value) for value in values), strict=True))
         for values in connection.execute(query)
     )
+    return _hash(chain(records, (stone.state() for stone in stones)))
 
 
 def replay(connection: Connection) -> dict[str, dict[str, Any]]:
@@ -119,9 +130,20 @@ def _checkpoint(connection: Connection) -> dict[str, dict[str, Any]]:
 def replayed_hash(connection: Connection) -> str:
     """The state hash of the replayed log; equal to `state_hash` unless something was lost."""
     state = replay(connection)
-    return _hash(
+    records = (
         {name: state[memory_id].get(name) for name in STATE_FIELDS} for memory_id in sorted(state)
     )
+    stones = replay_tombstones(connection)
+    return _hash(chain(records, (stones[name].state() for name in sorted(stones))))
+
+
+def replay_tombstones(connection: Connection) -> dict[str, tombstones.Tombstone]:
+    """The tombstones by the event log alone, by the hash of their ids."""
+    stones = {one.id_hash: one for one in tombstones.all_of(connection, tombstones.CHECKPOINT)}
+    query = f"SELECT {TOLD_OF_DESTROYED} FROM events WHERE kind = ? ORDER BY seq"
+    for values in connection.execute(query, (DESTROYED,)):
+        stones[values[0]] = tombstones.Tombstone(*values)
+    return stones
 
 
 def _hash(records: Iterator[dict[str, Any]]) -> str:

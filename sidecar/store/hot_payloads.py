@@ -1,6 +1,7 @@
 """The payload of a hot memory in its three tables. The one path in and the one path out."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from sidecar.model import HOT
@@ -56,7 +57,7 @@ def place_hot(tx: Transaction, row: Row, payload: Payload) -> None:
     measure(row, payload)
 
 
-def leave_segments(connection: Connection, left: Counter[str]) -> None:
+def leave_segments(connection: Connection, left: Mapping[str, int]) -> None:
     """Count memories out of their segments; a segment that nobody needs may be removed."""
     for name, count in left.items():
         connection.execute("UPDATE segments SET live = live - ? WHERE name = ?", (count, name))

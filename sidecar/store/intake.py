@@ -17,7 +17,7 @@ from sidecar.exchange import CheckedExport
 from sidecar.limits import SEGMENT_BYTES_MAX
 from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.plan import REASON_CODE
-from sidecar.store import events, hot_payloads, links, rows
+from sidecar.store import events, hot_payloads, links, rows, tombstones
 from sidecar.store.encode import EncodedSegment, encode_segments
 from sidecar.store.media import measure_media
 from sidecar.store.payload import Payload, SourceRecord, content_hash
@@ -182,12 +182,17 @@ def take_in(
     if_exists: IfExists,
     now: int,
     path: str,
+    *,
+    revive: bool = False,
 ) -> tuple[Row, PutResult]:
     """Make a memory, or an existing one what it is to be. One that is so already stays.
 
-    Raises MemoryExists, InvalidParams, SupersessionConflict.
+    `revive`: also where a memory with this id was destroyed. Raises MemoryExists,
+    MemoryDestroyed, InvalidParams, SupersessionConflict.
     """
     existing = rows.by_id(tx.connection, arrival.row.id)
+    if existing is None and not revive:
+        tombstones.refuse(tx.connection, arrival.row.id, path)
     if existing is not None:
         if if_exists == "error":
             raise MemoryExists(field=f"{path}.id", remedy='send ifExists "replace" or "skip"')

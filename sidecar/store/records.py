@@ -15,7 +15,7 @@ from sidecar.estimate import Estimator
 from sidecar.limits import INTEGER_MAX
 from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SEMANTIC, SUPERSEDED
 from sidecar.reasons import InvalidationReason
-from sidecar.store import events, hot_payloads, links, rows
+from sidecar.store import events, hot_payloads, links, rows, tombstones
 from sidecar.store.media import measure_media
 from sidecar.store.payload import Payload, content_hash
 from sidecar.store.rows import Row
@@ -44,7 +44,6 @@ _LAST_DIMENSIONS: Final = (
     " AND embedding_dimensions IS NOT NULL ORDER BY rid DESC LIMIT 1"
 )
 
-
 # How far a status is from belief.
 _DISBELIEF: Final = {ACTIVE: 0, ARCHIVED: 1, SUPERSEDED: 2, INVALIDATED: 3}
 
@@ -59,12 +58,24 @@ class Records:
     dimensions: dict[str | None, int]
 
     def put(
-        self, tx: Transaction, memory: CheckedMemory, now: int, if_exists: IfExists, path: str
+        self,
+        tx: Transaction,
+        memory: CheckedMemory,
+        now: int,
+        if_exists: IfExists,
+        path: str,
+        *,
+        revive: bool = False,
     ) -> tuple[Row, PutResult]:
-        """Create a memory, or treat an existing id as `if_exists` says. Raises MemoryExists."""
+        """Create a memory, or treat an existing id as `if_exists` says. Raises MemoryExists.
+
+        Raises MemoryDestroyed where a memory with this id was destroyed, unless `revive`.
+        """
         memory_id = memory.id or str(ULID.from_timestamp(now / 1000))
         existing = rows.by_id(tx.connection, memory_id)
         if existing is None:
+            if not revive and memory.id is not None:
+                tombstones.refuse(tx.connection, memory_id, path)
             return self._create(tx, memory_id, memory, now, path), "created"
         if if_exists == "skip":
             return existing, "skipped"

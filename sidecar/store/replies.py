@@ -4,6 +4,7 @@ A reply is written in the transaction that did the work; that of a run when the 
 when it begins. A key is kept for a day, less only where replies take too much room.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,6 +77,12 @@ def drop_old(tx: Transaction, now: int, limit: int) -> int:
         " WHERE at < ? AND reply IS NOT NULL ORDER BY at LIMIT ?)",
         (_end_of_old(tx.connection, now), limit),
     )
+
+
+def drop(tx: Transaction, keys: Sequence[str]) -> None:
+    """Drop some keys with their replies, whatever their age."""
+    for key in keys:
+        _drop(tx, "key = ?", (key,))
 
 
 def anything_old(connection: Connection, now: int) -> bool:

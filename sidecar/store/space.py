@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import apsw
 
 from sidecar.errors import DiskFull, ReadOnly
-from sidecar.limits import RESERVE_BYTES
+from sidecar.limits import RESERVE_BYTES, SQLITE_PAGE_BYTES
 from sidecar.model import COLD, FORGOTTEN
 from sidecar.store.commits import FULL_ERRORS
 from sidecar.store.segment_files import SegmentFiles
@@ -115,8 +115,7 @@ def give_back(writer: Writer, directory: Path) -> str | None:
     Never a copy that is renamed: a kill between renaming and the removal of the old WAL would
     destroy the database. Answers None when done, else why it was left out.
     """
-    database = directory / "hot.db"
-    needed = database.stat().st_size * VACUUM_COPIES
+    needed = writer.call(_database_bytes, alone=True) * VACUUM_COPIES
     if shutil.disk_usage(directory).free < needed:
         return f"VACUUM left out: it needs {needed} free bytes for a while"
 
@@ -132,6 +131,12 @@ def give_back(writer: Writer, directory: Path) -> str | None:
     note = writer.call(vacuum, alone=True)
     checkpoint(writer, truncate=True)
     return note
+
+
+def _database_bytes(tx: Transaction) -> int:
+    """The size of the database: its file is smaller while much of it is still in the WAL."""
+    ((pages,),) = tx.connection.execute("PRAGMA page_count").fetchall()
+    return pages * SQLITE_PAGE_BYTES
 
 
 def checkpoint(writer: Writer, *, truncate: bool) -> None:

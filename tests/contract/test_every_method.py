@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from sidecar.locations import admin_socket_path
 from sidecar.rpc.methods import METHODS
 from tests.running import RunningDaemon, running_daemon
 from tests.sources import ROOT
@@ -35,10 +36,12 @@ def cases() -> list[Case]:
 
 def curl(daemon: RunningDaemon, method: str, params: str) -> dict[str, Any]:
     """The reply to one call that is typed by hand."""
+    admin = METHODS[method].admin
+    socket = admin_socket_path(daemon.socket) if admin else daemon.socket
     body = f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}'
     done = subprocess.run(
         [
-            *("curl", "--silent", "--show-error", "--unix-socket", daemon.socket),
+            *("curl", "--silent", "--show-error", "--unix-socket", socket),
             *("http://localhost/rpc", "--header", "content-type: application/json"),
             *("--data", body),
         ],
@@ -52,7 +55,7 @@ def curl(daemon: RunningDaemon, method: str, params: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def answers() -> Iterator[list[tuple[Case, dict[str, Any]]]]:
-    """Every row's reply. PLAN and RUN stand for the ids that came back last."""
+    """Every row's reply. PLAN, RUN and TOKEN stand for what came back last."""
     found: list[tuple[Case, dict[str, Any]]] = []
     known: dict[str, str] = {}
     with short_directory() as folder, running_daemon(folder, "--allow-injected-clock") as daemon:
@@ -63,6 +66,8 @@ def answers() -> Iterator[list[tuple[Case, dict[str, Any]]]]:
             result = reply.get("result")
             if case.method == "forgetSweep" and isinstance(result, dict):
                 known |= {"PLAN": str(result["planId"]), "RUN": str(result["runId"])}
+            if case.method == "gc.plan" and isinstance(result, dict):
+                known |= {"TOKEN": str(result["token"])}
         yield found
         assert daemon.process.wait(30) == 0, "system.stop is the last row"
 

@@ -14,8 +14,9 @@ import pytest
 from sidecar.errors import walk
 from sidecar.rpc.methods import METHODS
 from sidecar.store.event_kinds import KINDS, MemoryChange, wire_payload
+from sidecar.store.event_log import TOMBSTONE
 from sidecar.thresholds import parse_thresholds
-from tests.running import RunningDaemon, daemon_folder
+from tests.running import RunningDaemon, daemon_folder, gc_on_the_main_socket
 from tests.sources import ROOT, python_files, tree_of
 from tests.transcripts import Section, carry_out, compare, filled, sections
 
@@ -36,6 +37,8 @@ NOT_PROVOKED = {
     "schema_too_new": "takes a namespace of a newer version",
     "namespaces_exhausted": "takes runs in 64 namespaces at once",
     "run_queue_full": "takes more runs at once than wait in line",
+    "gc_token_expired": "takes a quarter of an hour",
+    "gc_busy": "takes a run that is under way",
     "clock_not_injectable": "is told by a daemon that was started without the option",
 }
 
@@ -43,7 +46,7 @@ NOT_PROVOKED = {
 @pytest.fixture(scope="module")
 def daemon() -> Iterator[RunningDaemon]:
     with daemon_folder() as start:
-        yield start(allow_injected_clock=True).ready()
+        yield start(allow_injected_clock=True, config=gc_on_the_main_socket(start.folder)).ready()
 
 
 def of(file: str) -> Any:
@@ -114,7 +117,9 @@ def test_every_event_that_is_written_fits_its_kind() -> None:
     kinds = {one.kind: one for one in KINDS}
     seen: set[str] = set()
     with daemon_folder() as start:
-        writing = start(allow_injected_clock=True).ready()
+        writing = start(
+            allow_injected_clock=True, config=gc_on_the_main_socket(start.folder)
+        ).ready()
         for number, section in enumerate(SECTIONS):
             if section.file == "methods":
                 conforms(writing, number, section)
@@ -125,7 +130,8 @@ def test_every_event_that_is_written_fits_its_kind() -> None:
             if declared is None:
                 parse_thresholds(payload)
             else:
-                told = wire_payload(payload) if issubclass(declared, MemoryChange) else payload
+                of_a_memory = payload.pop(TOMBSTONE, None) or issubclass(declared, MemoryChange)
+                told = wire_payload(payload) if of_a_memory else payload
                 msgspec.convert(told, declared)
     assert len(seen) > 10
 
@@ -142,7 +148,7 @@ def written_events(state_dir: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 # What looks like a kind and is only a line in the log.
-NO_EVENTS = {"namespace.opened", "namespace.closed"}
+NO_EVENTS = {"namespace.opened", "namespace.closed", "namespace.deleted"}
 
 
 @pytest.mark.gate("PROT-08")

@@ -141,6 +141,10 @@ class Steps(Layer):
         self._fatal = fatal
         self._count = 0
 
+    def begin(self, fatal: int) -> None:
+        """Count anew from here; 0 is never reached."""
+        self._fatal, self._count = fatal, 0
+
     def step(self, *_: Any) -> None:
         """One more."""
         self._count += 1

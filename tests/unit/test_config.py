@@ -55,6 +55,8 @@ def test_flags_go_before_environment_before_file_before_defaults(write) -> None:
         "daemon.socket": "flag",
         "daemon.state_dir": "env",
         "daemon.log_level": "file",
+        "gc.allow_rpc": "default",
+        "gc.standing_order_days": "default",
         "thresholds.forget_threshold_count": "file",
         "thresholds.forget_threshold_disk_gb": "file",
         "thresholds.forget_enabled": "file",
@@ -121,7 +123,7 @@ def test_thresholds_may_come_from_the_environment(write) -> None:
         ("[thresholds]\nforgetThresholdCount = 1\n", 2, "forgetThresholdCount", "_threshold_co"),
         ("[namespaces.me]\nthreshold = {}\n", 2, "namespaces.me.threshold", "thresholds"),
         ("[namespaces.me.thresholds]\nlow = 1\n", 2, "namespaces.me.thresholds.low", "low_waterm"),
-        ("x = 1\n", 1, "'x'", "daemon, thresholds, cycle, namespaces"),
+        ("x = 1\n", 1, "'x'", "daemon, gc, thresholds, cycle, namespaces"),
     ],
 )
 def test_an_unknown_key_is_an_error_with_its_line_and_the_likely_name(
@@ -271,3 +273,38 @@ def test_a_wrong_variable_of_the_cycle_is_named(write) -> None:
     for variable in ("FORGETD_CYCLE_FADE_FACTER", "FORGETD_CYCLE_FADE_FACTOR"):
         with pytest.raises(ConfigError, match=variable):
             write("", {variable: "2"})
+
+
+@pytest.mark.gate("GC-20")
+@pytest.mark.parametrize("days", [0, 7, 8, 36_500])
+def test_a_standing_order_is_of_a_week_at_least(write, days: int) -> None:
+    config = write(f"[gc]\nstanding_order_days = {days}\n")
+    assert config.gc.standing_order_days == days
+    assert config.gc.allow_rpc is False
+
+
+@pytest.mark.gate("GC-20")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "standing_order_days = 6",
+        "standing_order_days = 1",
+        "standing_order_days = -7",
+        "standing_order_days = 36501",
+        "standing_order_days = 7.5",
+        "standing_order_days = true",
+        'standing_order_days = "7"',
+        'allow_rpc = "yes"',
+        "allow_rpc = 1",
+        "older_than_days = 3",
+    ],
+)
+def test_a_bad_order_is_refused_at_the_start(write, line: str) -> None:
+    with pytest.raises(ConfigError, match="gc"):
+        write(f"[gc]\n{line}\n")
+
+
+@pytest.mark.gate("GC-20")
+def test_destroying_is_not_switched_on_by_a_variable(write) -> None:
+    with pytest.raises(ConfigError, match="FORGETD_GC_STANDING_ORDER_DAYS"):
+        write("", environ={"FORGETD_GC_STANDING_ORDER_DAYS": "7"})

@@ -50,6 +50,8 @@ export function openThresholds(options: MemorySystemOptions): OpenThresholds {
 export interface PutOptions extends CallOptions {
   /** What to do when the id exists. Default `error`. */
   readonly ifExists?: IfExists | undefined
+  /** True: also where a memory with this id was destroyed for good. Default false. */
+  readonly revive?: boolean | undefined
 }
 
 export interface PutManyOptions extends PutOptions {
@@ -66,6 +68,8 @@ export interface ImportOptions extends CallOptions {
   readonly source?: string | undefined
   /** True: report bad records and go on. Default false. */
   readonly skipBad?: boolean | undefined
+  /** True: also where a memory with this id was destroyed for good. Default false. */
+  readonly revive?: boolean | undefined
 }
 
 export interface ExportOptions extends CallOptions {

@@ -5,7 +5,14 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from sidecar.absent import no_export
-from sidecar.errors import Corrupt, DiskFull, MemoryExists, ReadOnly, SupersessionConflict
+from sidecar.errors import (
+    Corrupt,
+    DiskFull,
+    MemoryDestroyed,
+    MemoryExists,
+    ReadOnly,
+    SupersessionConflict,
+)
 from sidecar.limits import (
     EXPORT_LIMIT_DEFAULT,
     EXPORT_LIMIT_MAX,
@@ -41,6 +48,7 @@ class ImportParams(Params, kw_only=True):
     if_exists: IfExists = "skip"
     source: Annotated[str, Meta(min_length=1, max_length=REASON_BYTES_MAX)] | None = None
     skip_bad: bool = False
+    revive: bool = False
 
 
 @methods.add("memory.export", params=ExportParams, result=ExportPage, errors=(Corrupt,))
@@ -59,7 +67,7 @@ async def export(context: Context, params: ExportParams) -> ExportPage:
     params=ImportParams,
     result=ImportReport,
     writes=True,
-    errors=(MemoryExists, SupersessionConflict, ReadOnly, DiskFull),
+    errors=(MemoryExists, MemoryDestroyed, SupersessionConflict, ReadOnly, DiskFull),
 )
 async def import_many(context: Context, params: ImportParams) -> ImportReport:
     """Take over memories of another system, or take back those of an export exactly."""
@@ -70,4 +78,5 @@ async def import_many(context: Context, params: ImportParams) -> ImportReport:
         skip_bad=params.skip_bad,
         source=params.source,
         format=params.format,
+        revive=params.revive,
     )

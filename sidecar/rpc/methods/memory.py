@@ -8,6 +8,7 @@ from sidecar.errors import (
     Corrupt,
     DiskFull,
     InvalidParams,
+    MemoryDestroyed,
     MemoryExists,
     MemoryNotFound,
     PolicyUnknown,
@@ -57,6 +58,7 @@ class PutParams(MemoryInput, kw_only=True):
 
     namespace: str = "default"
     if_exists: IfExists = "error"
+    revive: bool = False
 
 
 class PutManyParams(Params, kw_only=True):
@@ -65,6 +67,7 @@ class PutManyParams(Params, kw_only=True):
     memories: Annotated[list[MemoryObject], Meta(max_length=PUT_MANY_MEMORIES_MAX)]
     if_exists: IfExists = "error"
     partial: bool = False
+    revive: bool = False
 
 
 class GetParams(Params, kw_only=True):
@@ -154,13 +157,13 @@ class ExplainParams(Params, kw_only=True):
     params=PutParams,
     result=Memory,
     writes=True,
-    errors=(MemoryExists, SupersessionConflict, *WRITE_ERRORS),
+    errors=(MemoryExists, MemoryDestroyed, SupersessionConflict, *WRITE_ERRORS),
 )
 async def put(context: Context, params: PutParams) -> Memory:
     """Store one memory."""
     memory = MemoryInput(**{name: getattr(params, name) for name in MemoryInput.__struct_fields__})
     namespace = await context.writable_with(params.namespace, [memory], lambda _: "$")
-    return await namespace.put(memory=memory, if_exists=params.if_exists)
+    return await namespace.put(memory=memory, if_exists=params.if_exists, revive=params.revive)
 
 
 @methods.add(
@@ -168,19 +171,23 @@ async def put(context: Context, params: PutParams) -> Memory:
     params=PutManyParams,
     result=PutManyReport,
     writes=True,
-    errors=(MemoryExists, SupersessionConflict, *WRITE_ERRORS),
+    errors=(MemoryExists, MemoryDestroyed, SupersessionConflict, *WRITE_ERRORS),
 )
 async def put_many(context: Context, params: PutManyParams) -> PutManyReport:
     """Store many memories at once: all or none of them, or with `partial` the good ones."""
     if params.partial:
         namespace = await context.writable(params.namespace)
         members = convert_partially(params.memories)
-        return await namespace.put_many(memories=members, if_exists=params.if_exists, partial=True)
+        return await namespace.put_many(
+            memories=members, if_exists=params.if_exists, partial=True, revive=params.revive
+        )
     memories = convert_many(params.memories, MemoryInput, MEMORIES_PATH)
     namespace = await context.writable_with(
         params.namespace, memories, lambda position: f"{MEMORIES_PATH}[{position}]"
     )
-    return await namespace.put_many(memories=memories, if_exists=params.if_exists, partial=False)
+    return await namespace.put_many(
+        memories=memories, if_exists=params.if_exists, partial=False, revive=params.revive
+    )
 
 
 @methods.add(

@@ -118,6 +118,11 @@ export interface Methods {
     params: ThresholdsResumeParams
     result: ThresholdsReport
   }
+  /** Decide on every memory: keep, fade or prune; with `dryRun` only the plan of it. */
+  "forgetting.runCycle": {
+    params: ForgettingRunCycleParams
+    result: ForgettingReport
+  }
   /** The runs of a namespace, newest first. */
   "runs.list": {
     params: RunsListParams
@@ -137,6 +142,21 @@ export interface Methods {
   "runs.undo": {
     params: RunsUndoParams
     result: RestoreReport
+  }
+  /** Show what would be destroyed for good, and give a token for doing exactly that. */
+  "gc.plan": {
+    params: GcPlanParams
+    result: GcPlanReport
+  }
+  /** Destroy what a plan lists, where it is still as it was planned; no way leads back. */
+  "gc.execute": {
+    params: GcExecuteParams
+    result: GcReport
+  }
+  /** Look in every table, and in the bytes of every file, whether anything is left. */
+  "gc.verify": {
+    params: GcVerifyParams
+    result: GcVerification
   }
   /** A page of events after the one numbered `since`, in order. */
   "events.list": {
@@ -237,6 +257,8 @@ export interface MemoryPutParams {
   metadata?: JsonObject
   /** What to do where the id exists: refuse, replace the memory, or leave it as it is. Default "error". */
   ifExists?: "error" | "replace" | "skip"
+  /** True: also where a memory with this id was destroyed. Default false. */
+  revive?: boolean
   /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
   idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
@@ -331,6 +353,8 @@ export interface MemoryPutManyParams {
   ifExists?: "error" | "replace" | "skip"
   /** True: store the good ones and report the bad. False: all or nothing. Default false. */
   partial?: boolean
+  /** True: also where a memory with this id was destroyed. Default false. */
+  revive?: boolean
   /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
   idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
@@ -785,6 +809,8 @@ export interface MemoryImportParams {
   source?: string | null
   /** True: report the records that cannot be stored and go on. False: refuse them all. Default false. */
   skipBad?: boolean
+  /** True: also where a memory with this id was destroyed. Default false. */
+  revive?: boolean
   /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
   idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
@@ -954,14 +980,18 @@ export interface StageReport {
   /** Left as they were. */
   skipped: number
 }
-/** What a run does, or did, with one memory. `outcome` is null until it was tried. */
+/**
+ * What a run does, or did, with one memory. `outcome` is null until it was tried.
+ *
+ * Only a kept memory of a cycle's plan has no reason; its `outcome` says what stopped one.
+ */
 export interface Decision {
   /** The id of the memory. */
   id: string
   /** What is done. */
-  action: "fade" | "forget" | "restore" | "spill" | "thaw"
+  action: "fade" | "forget" | "keep" | "prune" | "restore" | "spill" | "thaw"
   /** Why this memory. */
-  reason: string
+  reason: string | null
   /** The tier before the move. */
   fromTier: "cold" | "forgotten" | "hot"
   /** The sweep score: lower goes first; null where unscored. */
@@ -1194,6 +1224,103 @@ export interface ThresholdsResumeParams {
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
+/** Parameters of forgetting.runCycle. */
+export interface ForgettingRunCycleParams {
+  /** True: only the plan, nothing moves. Default false. */
+  dryRun?: boolean
+  planId?: string | null
+  /** Plan as of this time, in ms; only with dryRun, and such a plan can only be read. */
+  now?: number | null
+  /**  Default 1000. */
+  decisionsLimit?: number
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * The answer of forgetting.runCycle, the same for a dry run and a real one.
+ *
+ * Every counter is derived from the decisions on all `scanned` memories, of which `decisions`
+ * shows the first: what goes, what fades, what stays under pressure, the rest; the weakest
+ * first. In a real run `faded` and `pruned` count what was carried out, and `skippedRecords`
+ * what was planned and was not. `weakest` and `nearest` are examples for a reader: the weakest
+ * of those that stay, and the memories nearest to a threshold.
+ */
+export interface ForgettingReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The id of the run. */
+  runId: string | null
+  planId: string | null
+  /** True: only the plan, nothing moves. */
+  dryRun: boolean
+  /** Who wanted it: call or automatic. */
+  trigger: string
+  /** Milliseconds since the Unix epoch at which this was computed. */
+  now: number
+  /** The policy's exponents and estimator, by name. */
+  policyVersion: string
+  before: TierCounts
+  after: TierCounts
+  scanned: number
+  /** Memories that this run leaves where they are, those that it skipped too. */
+  kept: number
+  faded: number
+  pruned: number
+  mediaDeleted: number
+  duplicatesFlagged: number
+  skippedRecords: number
+  skippedMedia: number
+  byType: {
+    [k: string]: {
+      [k: string]: number
+    }
+  }
+  byReason: {
+    [k: string]: {
+      [k: string]: number
+    }
+  }
+  bySkipped: {
+    [k: string]: number
+  }
+  brokenChains: string[]
+  brokenChainCount: number
+  brake: BrakeReport | null
+  /** How many decisions it has. */
+  decisions: CycleDecision[]
+  decisionsTruncated: boolean
+  weakest: CycleDecision[]
+  nearest: CycleDecision[]
+  /** How much smaller the files became, as measured. */
+  bytesReclaimed: number
+  spaceNote: string | null
+  /** How long the call took, in milliseconds. */
+  durationMs: number
+}
+/**
+ * What a cycle does, or did, with one memory. Importances are as `memory.get` shows them.
+ *
+ * `reason` is null for a memory that is simply kept. A kept one with a reason would have faded
+ * or gone, and `skipped` says what stopped it. `score` is the strength, null where unscored.
+ * `executed` is true for a fade or a prune that was carried out, `mediaDeleted` where the
+ * memory's file went to the trash with it.
+ */
+export interface CycleDecision {
+  recordId: string
+  memoryType: "episodic" | "procedural" | "semantic"
+  action: "fade" | "keep" | "prune"
+  reason: string | null
+  /** The sweep score: lower goes first; null where unscored. */
+  score: number | null
+  mediaDeleted: boolean
+  oldImportance: number | null
+  newImportance: number | null
+  executed: boolean
+  /** Left as they were. */
+  skipped: string | null
+}
 /** Parameters of runs.list. */
 export interface RunsListParams {
   /** Longest page. Default 20. */
@@ -1282,6 +1409,164 @@ export interface RunsUndoParams {
   runId: string
   /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
   idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of gc.plan. */
+export interface GcPlanParams {
+  /** At least so many days have passed since they were forgotten. Default 14. */
+  olderThanDays?: number
+  /** These memories. With olderThanDays 0 from any tier, else only those forgotten long enough ago. */
+  ids?: string[] | null
+  /** What this run forgot and nobody moved since. */
+  runId?: string | null
+  /** The id of the memory that a host wrote in their place, or one for each id: without it being live and stored they are refused. */
+  replacedBy?:
+    | string
+    | {
+        [k: string]: string
+      }
+    | null
+  /** True: the namespace itself, with everything in it. Default false. */
+  all?: boolean
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** What would be destroyed. `token` carries it out, once; null where there is nothing to do. */
+export interface GcPlanReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** Give it to gc.execute to do exactly this, once; null where there is nothing to do. */
+  token: string | null
+  /** Until when the token can be used, in ms; null without one. */
+  expiresAt: number | null
+  /** True: the namespace itself. */
+  wholeNamespace: boolean
+  /** What their tombstones will say. */
+  reason: "aged" | "erased" | "replaced" | "run" | "standing_order"
+  /** The age that was asked for. */
+  olderThanDays: number
+  /** How many would be destroyed. */
+  memories: number
+  /** How many by tier. */
+  tiers: {
+    [k: string]: number
+  }
+  /** What they take in the database and in archive files. */
+  bytes: number
+  /** The same of the first of them. */
+  oldest: number | null
+  /** When the last of them was forgotten, or made where it is live, in ms; null for none. */
+  newest: number | null
+  /** Files that they name. */
+  media: number
+  /** The oldest of them. Their words are not shown. */
+  sample: GcSample[]
+  /** The first that are held, too young, or have no replacement, and why. */
+  refused: GcRefusal[]
+  /** All that were refused. */
+  refusedCount: number
+}
+/** One memory of a plan. Its words are not shown: who reads a plan need not read them. */
+export interface GcSample {
+  /** The id of the memory. */
+  id: string
+  /** Where the memory lives. */
+  tier: "cold" | "forgotten" | "hot"
+  /** When it was forgotten, in ms; null where it is live. */
+  forgottenAt: number | null
+  /** When it was made, in ms. */
+  createdAt: number
+  /** What it takes. */
+  bytes: number
+}
+/** A memory that was named, or is old enough, and is not destroyed, and why. */
+export interface GcRefusal {
+  /** The id of the memory. */
+  id: string
+  /** Why it is not destroyed. */
+  why: "held" | "not_forgotten" | "replacement_missing" | "too_young"
+}
+/** Parameters of gc.execute. */
+export interface GcExecuteParams {
+  /** The token of the plan: for this namespace, for 15 minutes, for one use. */
+  token: string
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** What was destroyed. `runId` is null, and nothing verified, after deleting a namespace. */
+export interface GcReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The run; null where the namespace is no more. */
+  runId: string | null
+  /** True: the namespace itself is gone. */
+  wholeNamespace: boolean
+  /** Memories that are gone for good. */
+  destroyed: number
+  /** The first that were planned and stayed, and why. */
+  left: GcLeft[]
+  /** All that stayed. */
+  leftCount: number
+  /** Files that nothing names any more, removed. */
+  mediaRemoved: number
+  /** Copies in the namespace's own backups folder that held one of them. */
+  backupsRemoved: string[]
+  /** How much smaller the files became, as measured. */
+  bytesReclaimed: number
+  /** What could not be done, and why. */
+  notes: string[]
+  /** What was looked at afterwards; null where the namespace is no more. */
+  verification: GcVerification | null
+  /** How long the call took, in milliseconds. */
+  durationMs: number
+}
+/** A planned memory that stayed, and why. The id is null where the memory is gone. */
+export interface GcLeft {
+  /** The memory that stayed; null where it was gone before. */
+  id: string | null
+  /** Why it stayed. */
+  why: "changed" | "disk_full" | "gone" | "held" | "unreadable"
+}
+/**
+ * Whether anything is left, by decoding everything and by the raw bytes of every file.
+ *
+ * `texts` of `textsOf` contents, metadata and vectors were long enough, and few enough, to be
+ * searched for. `shared` are memories that hold the same words of their own.
+ */
+export interface GcVerification {
+  /** True: nothing was found. */
+  clean: boolean
+  /** What is still there. */
+  left: GcFinding[]
+  /** Memories that say the same words themselves, and stay. */
+  shared: string[]
+  /** Texts that were searched for: of 32 bytes and more, as many as are kept in mind. */
+  texts: number
+  /** Texts that were long enough. */
+  textsOf: number
+  /** Files that were searched. */
+  files: number
+  /** How much was searched, decompressed parts too. */
+  bytes: number
+  /** Files that could not be searched, and backups beside the namespaces. */
+  notReached: string[]
+}
+/** Something that is still there. `where` is a table, or a file of the namespace. */
+export interface GcFinding {
+  /** A table, or a file of the namespace. */
+  where: string
+  /** What was found. */
+  what: string
+}
+/** Parameters of gc.verify. */
+export interface GcVerifyParams {
+  /** Ids that were destroyed. */
+  ids?: string[] | null
+  /** Words that should be gone; those under 32 bytes are not searched for. */
+  texts?: string[] | null
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }

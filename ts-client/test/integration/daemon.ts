@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -31,7 +31,10 @@ export class Daemon {
   /** Starts the daemon and returns when it serves calls. */
   async start(): Promise<void> {
     const state = join(this.directory, "state")
-    const options = ["--socket", this.socketPath, "--state-dir", state, "--allow-injected-clock"]
+    const config = join(this.directory, "forgetd.toml")
+    await writeFile(config, "[gc]\nallow_rpc = true\n")
+    const paths = ["--socket", this.socketPath, "--state-dir", state, "--config", config]
+    const options = [...paths, "--allow-injected-clock"]
     const started = spawn(PROGRAM, ["serve", ...options], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { PATH: process.env["PATH"], HOME: this.directory },
