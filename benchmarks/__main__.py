@@ -13,12 +13,13 @@ from typing import Final
 
 from rich.console import Console
 
-from benchmarks import calling, forgetting, machine, peers, planning, spilling
+from benchmarks import calling, duplicates, forgetting, machine, peers, planning, spilling
 from benchmarks.context import Context
 from benchmarks.figures import Figure, print_table, write_results
 
 BENCHMARKS: Final[dict[str, Callable[[Context], list[Figure]]]] = {
     "plan": planning.measure,
+    "duplicates": duplicates.measure,
     "forget": forgetting.measure,
     "spill": spilling.measure,
     "node": calling.measure_node,
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     scratch = options.scratch
     with tempfile.TemporaryDirectory(prefix="fb-", dir=scratch) as folder:
-        context = Context(Path(folder), options.seed, options.quick)
+        context = Context(Path(folder), options.seed, options.quick, options.sentences)
         facts = machine.facts(context.scratch, options.seed)
         figures: list[Figure] = []
         for name in options.only or BENCHMARKS:
@@ -64,6 +65,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--peers",
         action="store_true",
         help="install other packages that forget into a throw-away environment, and time them",
+    )
+    parser.add_argument(
+        "--sentences",
+        type=Path,
+        metavar="FILE",
+        help="dialogues in JSON: find duplicates among vectors of their sentences too",
     )
     parser.add_argument(
         "--out", type=Path, default=RESULTS, metavar="DIR", help="for JSON and Markdown"

@@ -22,6 +22,7 @@ class Context:
     scratch: Path
     seed: int
     quick: bool
+    sentences: Path | None = None  # dialogues from which real sentence vectors are made
     _templates: dict[int, Path] = field(default_factory=dict[int, Path])
 
     @property

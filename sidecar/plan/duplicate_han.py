@@ -32,7 +32,7 @@ _FREE: Final = (
     "的了着呢吗是在有和就也都很之这那此些与及或把将被我你他她它们个名位条件本张間又已经过"
 )
 _COUNTERS: Final = "个個名位条件本张張只人枚匹台冊"
-_DATE: Final = re.compile(
+_DATE: Final = (
     "|".join(sorted([*DAYS, *RELATIVE_DATES], key=len, reverse=True)) + "|午前|午後|上午|下午"
 )
 _RUN: Final = f"[{_NUMERALS}]+"

@@ -150,8 +150,8 @@ def _hash(records: Iterator[dict[str, Any]]) -> str:
     digest = hashlib.sha256()
     for record in records:
         for name in STATE_FIELDS_LATER:
-            if record[name] is None:
-                del record[name]
+            if record.get(name) is None:
+                record.pop(name, None)
         digest.update(json.dumps(record, ensure_ascii=False, sort_keys=True).encode())
         digest.update(b"\n")
     return digest.hexdigest()

@@ -18,7 +18,7 @@ def shelved(shelf: PlanShelf, made_at: int = NOW, *, applicable: bool = True) ->
 
 @pytest.mark.gate("RUN-03")
 def test_a_plan_is_found_again_and_taken_once() -> None:
-    shelf = PlanShelf()
+    shelf = PlanShelf("x")
     plan = shelved(shelf)
     assert plan.plan_id.startswith("plan-")
     assert shelf.find(plan.plan_id, NOW) is plan
