@@ -38,8 +38,11 @@ class Method:
 
     @property
     def keyed(self) -> bool:
-        """Whether a call may carry an idempotency key: a write in a namespace, which keeps it."""
-        return self.writes and not self.name.startswith("system.")
+        """Whether a call may carry an idempotency key: a write in a namespace, which keeps it.
+
+        What destroys has a token that can be used once, and leaves no reply behind.
+        """
+        return self.writes and not self.admin and not self.name.startswith("system.")
 
     @property
     def deadline_seconds(self) -> float:

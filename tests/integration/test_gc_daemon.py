@@ -11,19 +11,20 @@ import pytest
 from sidecar.client import Client, RpcFailure, Unreachable
 from sidecar.limits import SOCKET_PATH_BYTES_MAX
 from sidecar.locations import admin_socket_path
-from tests.integration.conftest import Daemon, running_daemon, short_folder, wait_until
+from tests.running import RunningDaemon, running_daemon, until
+from tests.wire import short_directory
 
 ADMIN_METHODS = ("gc.plan", "gc.execute", "gc.verify")
 SECRET = "the password of the northern lighthouse is quokka-marzipan"
 
 
 @pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    with short_folder() as folder, running_daemon(folder) as started:
+def daemon() -> Iterator[RunningDaemon]:
+    with short_directory() as folder, running_daemon(folder) as started:
         yield started
 
 
-def admin(daemon: Daemon) -> Client:
+def admin(daemon: RunningDaemon) -> Client:
     """A client of the admin socket."""
     return Client(admin_socket_path(daemon.socket), timeout_seconds=60.0)
 
@@ -35,7 +36,7 @@ def refusal(client: Client, method: str, **params: Any) -> RpcFailure:
     return error.value
 
 
-def filled(daemon: Daemon, namespace: str, *ids: str) -> None:
+def filled(daemon: RunningDaemon, namespace: str, *ids: str) -> None:
     """Memories that were forgotten just now."""
     for memory_id in ids:
         daemon.call(
@@ -47,7 +48,7 @@ def filled(daemon: Daemon, namespace: str, *ids: str) -> None:
 @pytest.mark.gate("GC-16")
 @pytest.mark.parametrize("method", ADMIN_METHODS)
 def test_the_main_socket_refuses_to_destroy_and_says_where_to_go(
-    daemon: Daemon, method: str
+    daemon: RunningDaemon, method: str
 ) -> None:
     error = refusal(daemon.client, method, token="x")
     assert (error.code, error.symbol) == (-32007, "permission_denied")
@@ -56,7 +57,7 @@ def test_the_main_socket_refuses_to_destroy_and_says_where_to_go(
 
 
 @pytest.mark.gate("GC-16")
-def test_the_admin_socket_serves_everything_and_is_private(daemon: Daemon) -> None:
+def test_the_admin_socket_serves_everything_and_is_private(daemon: RunningDaemon) -> None:
     path = admin_socket_path(daemon.socket)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     names = {one["name"]: one for one in admin(daemon).call("rpc.discover")["methods"]}
@@ -80,7 +81,7 @@ def test_the_config_file_can_open_the_main_socket_for_it_while_it_runs(folder: P
             except RpcFailure:
                 return False
 
-        wait_until(served, "the main socket serves gc.plan")
+        until(served, "the main socket serves gc.plan")
         daemon.stop()
         assert not admin_socket_path(daemon.socket).exists()
 
@@ -92,7 +93,7 @@ def test_a_path_too_long_for_the_admin_socket_leaves_the_daemon_without_it(folde
     with running_daemon(inner) as daemon:
         assert len(str(daemon.socket)) < SOCKET_PATH_BYTES_MAX
         daemon.call("memory.put", content="x")
-        assert "no admin socket" in daemon.log()
+        assert "no admin socket" in daemon.said()
         with pytest.raises(Unreachable):
             admin(daemon).call("gc.plan", {})
         done = daemon.forgetd("gc")
@@ -118,7 +119,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.gate("GC-17")
 @pytest.mark.parametrize(("params", "field", "bound"), BAD)
 def test_bad_input_is_refused_with_field_and_bound(
-    daemon: Daemon, params: dict[str, Any], field: str, bound: str
+    daemon: RunningDaemon, params: dict[str, Any], field: str, bound: str
 ) -> None:
     daemon.call("namespaces.open", namespace="bad")
     error = refusal(admin(daemon), "gc.plan", namespace="bad", **params)
@@ -128,7 +129,7 @@ def test_bad_input_is_refused_with_field_and_bound(
 
 
 @pytest.mark.gate("GC-17")
-def test_unknown_names_are_typed_errors_and_make_nothing(daemon: Daemon) -> None:
+def test_unknown_names_are_typed_errors_and_make_nothing(daemon: RunningDaemon) -> None:
     filled(daemon, "mine", "a")
     filled(daemon, "yours", "b")
     call = admin(daemon)
@@ -143,7 +144,7 @@ def test_unknown_names_are_typed_errors_and_make_nothing(daemon: Daemon) -> None
 
 
 @pytest.mark.gate("GC-18")
-def test_a_token_that_is_used_foreign_or_invented_destroys_nothing(daemon: Daemon) -> None:
+def test_a_token_that_is_used_foreign_or_invented_destroys_nothing(daemon: RunningDaemon) -> None:
     filled(daemon, "tokens", "a", "b")
     filled(daemon, "others", "a")
     call = admin(daemon)
@@ -182,7 +183,7 @@ def test_an_expired_token_and_one_from_before_a_restart_are_refused(folder: Path
 
 
 @pytest.mark.gate("TOMB-06")
-def test_a_destroyed_id_is_refused_on_the_wire_unless_it_is_revived(daemon: Daemon) -> None:
+def test_a_destroyed_id_is_refused_on_the_wire_unless_it_is_revived(daemon: RunningDaemon) -> None:
     filled(daemon, "stones", "a")
     plan = admin(daemon).call("gc.plan", {"namespace": "stones", "olderThanDays": 0})
     admin(daemon).call("gc.execute", {"namespace": "stones", "token": plan["token"]})
@@ -199,7 +200,9 @@ def test_a_destroyed_id_is_refused_on_the_wire_unless_it_is_revived(daemon: Daem
 
 
 @pytest.mark.gate("GC-19")
-def test_the_command_shows_a_plan_and_carries_it_out_only_by_its_token(daemon: Daemon) -> None:
+def test_the_command_shows_a_plan_and_carries_it_out_only_by_its_token(
+    daemon: RunningDaemon,
+) -> None:
     filled(daemon, "command", "a", "b")
     given = ("--namespace", "command")
     shown = daemon.forgetd("gc", *given, "--older-than-days", "0", "--dry-run")
@@ -230,7 +233,7 @@ def test_the_command_shows_a_plan_and_carries_it_out_only_by_its_token(daemon: D
 
 
 @pytest.mark.gate("GC-19")
-def test_the_command_deletes_a_namespace(daemon: Daemon) -> None:
+def test_the_command_deletes_a_namespace(daemon: RunningDaemon) -> None:
     filled(daemon, "whole", "a", "b")
     plan = daemon.forgetd("gc", "--namespace", "whole", "--all", "--json")
     done = daemon.forgetd("gc", "--namespace", "whole", "--token", json.loads(plan.stdout)["token"])
