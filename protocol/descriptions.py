@@ -14,8 +14,10 @@ FILE: Final = Path(__file__).resolve().parent / "descriptions.toml"
 LIKE: Final = {
     "ExportedMemory": ("Memory",),
     "MemoryChange": ("ExportedMemory", "Memory"),
+    "MemoryFaded": ("ExportedMemory", "Memory"),
     "MemoryFeedback": ("ExportedMemory", "Memory"),
     "MemoryInput": ("Memory",),
+    "MemoryPruned": ("ExportedMemory", "Memory"),
     "RetrievalRegret": ("ExportedMemory", "Memory"),
     "ThresholdChanges": ("Thresholds",),
     "ThresholdDifferences": ("Thresholds",),

@@ -11,7 +11,7 @@ from protocol.descriptions import Descriptions
 from protocol.schemas import Schema, threshold_schemas
 from sidecar.reports import StreamReset
 from sidecar.rpc.event_stream import RESET
-from sidecar.store.event_kinds import KINDS, EventKind
+from sidecar.store.event_kinds import ANNOUNCED, KINDS, EventKind
 from sidecar.thresholds import Thresholds
 
 
@@ -26,20 +26,21 @@ def events_table(words: Descriptions) -> dict[str, Any]:
         words.describe_fields(name, schema)
         # A payload may gain fields.
         schema.pop("additionalProperties", None)
-    kinds = [
-        {"kind": kind.kind, "when": kind.when, "payload": {"$ref": f"#/schemas/{_name(kind)}"}}
-        for kind in KINDS
-    ]
     reset = {
         "kind": RESET,
         "when": "No way leads from the place asked for: the oldest event there is comes next.",
         "payload": {"$ref": f"#/schemas/{StreamReset.__name__}"},
     }
     return {
-        "kinds": kinds,
-        "streamOnly": [reset],
+        "kinds": [_told(kind) for kind in KINDS],
+        "streamOnly": [reset, *(_told(kind) for kind in ANNOUNCED)],
         "schemas": {name: schemas[name] for name in sorted(schemas)},
     }
+
+
+def _told(kind: EventKind) -> dict[str, Any]:
+    payload = {"$ref": f"#/schemas/{_name(kind)}"}
+    return {"kind": kind.kind, "when": kind.when, "payload": payload}
 
 
 def _name(kind: EventKind) -> str:

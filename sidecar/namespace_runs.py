@@ -229,16 +229,8 @@ class NamespaceRuns(ABC):
 
         def report_of(connection: Connection, result: RunResult | None) -> RestoreReport:
             took_ms = (time.monotonic() - started) * 1000
-            now = self.clock.now_ms()
-            by = None if result is None else result.run_id
-            return ending.restore_report(
-                connection,
-                begun,
-                result,
-                lambda row: self.runner.media.restored(connection, row, by),
-                now,
-                took_ms,
-            )
+            now, media = self.clock.now_ms(), self.runner.media.told_of(connection, result)
+            return ending.restore_report(connection, begun, result, media, now, took_ms)
 
         def mark(tx: Transaction, by: str) -> None:
             self._revive(tx, choice.revived)

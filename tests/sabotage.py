@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from tests.sabotage_list import SABOTAGES, Sabotage
+from tests.sabotage_case import Sabotage
+from tests.sabotage_list import SABOTAGES
 from tests.sources import ROOT, repository_files
 
 TEST_SECONDS_MAX: Final = 900.0

@@ -42,6 +42,7 @@ REGISTRY_HOSTS = re.compile(
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 
 LIMIT_UNITS = {
+    "ANNOUNCEMENTS", "EXAMPLES", "PRUNES",
     "BYTES", "CALLS", "CONNECTIONS", "COUNT", "DAYS", "DECISIONS", "DEPTH", "DIMENSIONS",
     "EVENTS", "HOURS", "IDS", "INTEGER", "JOBS", "KEYS", "LIMIT", "MEMORIES", "MILLISECONDS",
     "MINUTES", "MOVES", "MS", "NAMED",

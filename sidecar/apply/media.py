@@ -6,10 +6,12 @@ intent is cleared. A kill leaves an intent, which the next `settle` takes up whe
 """
 
 import threading
+from collections.abc import Callable
 from contextlib import closing, suppress
 
 import apsw
 
+from sidecar.apply.ending import RunResult
 from sidecar.clock import Clock
 from sidecar.errors import ForgetdError
 from sidecar.media_reports import MediaOutcome
@@ -71,6 +73,13 @@ class MediaMover:
                 return "blocked"
             case _:
                 return self._at_its_reference(row.media_ref)
+
+    def told_of(
+        self, connection: Connection, result: RunResult | None
+    ) -> Callable[[Row], MediaOutcome | None]:
+        """What `restored` answers of each memory that a run brought back; None: there was none."""
+        run_id = None if result is None else result.run_id
+        return lambda row: self.restored(connection, row, run_id)
 
     def _pass(self) -> None:
         self._store.columns.media_waits = False

@@ -234,14 +234,8 @@ class Runner:
                 if isinstance(begun, CycleBegun):
                     return ending.cycle_report(connection, begun, whole, after, duration_ms)
                 return ending.sweep_report(connection, begun, whole, after, duration_ms)
-            return ending.restore_report(
-                connection,
-                begun,
-                result,
-                lambda row: self.media.restored(connection, row, header.run_id),
-                now,
-                duration_ms,
-            )
+            media = self.media.told_of(connection, result)
+            return ending.restore_report(connection, begun, result, media, now, duration_ms)
 
     def destroy(self, header: RunHeader) -> Destruction:
         """Do what the list of a gc run still has to do. Raises as `carry_out`."""

@@ -302,6 +302,12 @@ KINDS: Final = (
 )
 
 
+# Told to those who follow a stream, and in no log: such an event has no number.
+ANNOUNCED: Final = (
+    EventKind("forgetting.cycle_dry_run", "A cycle was only planned.", ForgettingReport),
+)
+
+
 def wire_payload(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A memory's stored payload as the wire tells it: names in camelCase, codes by name."""
     return {_camel(name): _told(name, value) for name, value in stored.items()}

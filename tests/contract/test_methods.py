@@ -38,6 +38,7 @@ PARAMS: dict[str, Any] = {
     "thresholds.get": {},
     "thresholds.set": {"thresholds": {}},
     "thresholds.resume": {},
+    "forgetting.runCycle": {"dryRun": True},
     "runs.list": {},
     "runs.get": {"runId": RUN_ID},
     "runs.decisions": {"runId": RUN_ID},

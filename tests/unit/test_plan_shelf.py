@@ -30,13 +30,13 @@ def test_a_plan_is_found_again_and_taken_once() -> None:
 
 @pytest.mark.gate("RUN-03")
 def test_ids_are_never_the_same() -> None:
-    shelf = PlanShelf()
+    shelf = PlanShelf("x")
     assert len({shelved(shelf).plan_id for _ in range(50)}) == 50
 
 
 @pytest.mark.gate("RUN-03")
 def test_the_oldest_plan_makes_room() -> None:
-    shelf = PlanShelf()
+    shelf = PlanShelf("x")
     plans = [shelved(shelf) for _ in range(PLANS_KEPT_MAX + 2)]
     for plan in plans[:2]:
         with pytest.raises(PlanUnknown) as refused:
@@ -48,7 +48,7 @@ def test_the_oldest_plan_makes_room() -> None:
 
 @pytest.mark.gate("RUN-03")
 def test_a_plan_expires_after_its_lifetime_and_not_before() -> None:
-    shelf = PlanShelf()
+    shelf = PlanShelf("x")
     plan = shelved(shelf)
     assert shelf.take(plan.plan_id, NOW + PLAN_LIFETIME_MS, POLICY.version) is plan
     other = shelved(shelf)
@@ -62,7 +62,7 @@ def test_a_plan_expires_after_its_lifetime_and_not_before() -> None:
 
 @pytest.mark.gate("RUN-03")
 def test_a_plan_of_a_foreign_time_or_an_older_policy_is_not_taken() -> None:
-    shelf = PlanShelf()
+    shelf = PlanShelf("x")
     foreign = shelved(shelf, applicable=False)
     with pytest.raises(PlanNotApplicable) as refused:
         shelf.take(foreign.plan_id, NOW, POLICY.version)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.sabotage import judge_all
-from tests.sabotage_list import SABOTAGES, Sabotage
+from tests.sabotage_case import Sabotage
+from tests.sabotage_list import SABOTAGES
 from tests.sources import ROOT, text_of, tree_of
 
 PROMISES = [f"P{number}" for number in range(1, 13)]
