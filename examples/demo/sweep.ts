@@ -110,7 +110,7 @@ function planRow(decision: Decision, memory: Memory | undefined, now: number): s
   const lastUse = memory?.lastRecalledAt ?? memory?.createdAt ?? now
   return [
     decision.action === "spill" ? "1 spill" : "2 forget",
-    decision.reason,
+    decision.reason ?? "",
     decision.score?.toFixed(4) ?? "-",
     decision.strength?.toFixed(4) ?? "-",
     `${Math.floor((now - lastUse) / DAY_MS)} d`,

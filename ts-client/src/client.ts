@@ -27,6 +27,7 @@ const RUNS: ReadonlySet<string> = new Set([
   "memory.putMany",
   "forgetSweep",
   "coldSpill",
+  "forgetting.runCycle",
   "memory.restore",
   "memory.forget",
   "memory.import",

@@ -2,6 +2,7 @@ import type { CallOptions, Params } from "./client.js"
 import type { JsonObject } from "./json.js"
 import {
   splitOptions,
+  type CycleOptions,
   type DecisionsSelector,
   type PageOptions,
   type StatusOptions,
@@ -11,6 +12,7 @@ import type {
   ClockReport,
   Decision,
   DecisionPage,
+  ForgettingReport,
   NamespaceListing,
   OpenReport,
   OpenThresholds,
@@ -46,6 +48,33 @@ export class ThresholdsGroup {
   /** Lets automatic runs go on after an undo, a brake or a clock alarm. */
   resume(options?: CallOptions): Promise<ThresholdsReport> {
     return this.#call("thresholds.resume", {}, options)
+  }
+}
+
+/** The cycle of keeping, fading and pruning. */
+export class ForgettingGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  /**
+   * Decides on every memory: keep, fade, or prune. With `dryRun` nothing changes and the report is
+   * the plan; its `planId` given here carries out exactly that. TypeError for a `planId` that is
+   * present and no text.
+   */
+  async runCycle(options: CycleOptions = {}): Promise<ForgettingReport> {
+    const { params, call } = splitOptions(options)
+    refuseNoPlan(params)
+    return await this.#call("forgetting.runCycle", params, call)
+  }
+}
+
+/** What was meant to apply a plan must not become a run without one. */
+export function refuseNoPlan(params: Params): void {
+  if ("planId" in params && typeof params["planId"] !== "string") {
+    throw new TypeError(`planId is ${String(params["planId"])}: give a dry run's, or leave it out`)
   }
 }
 

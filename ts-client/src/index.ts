@@ -16,6 +16,7 @@ export type { EventItem, EventPage, EventReset, Events, LoggedEvent } from "./ev
 export type {
   NamespacesGroup,
   RpcGroup,
+  ForgettingGroup,
   RunsGroup,
   SystemGroup,
   ThresholdsGroup,

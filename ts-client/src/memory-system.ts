@@ -3,11 +3,13 @@ import { RpcClient, type CallOptions, type Params } from "./client.js"
 import { withWireEmbedding } from "./embedding.js"
 import { eventsOf, type Events } from "./events.js"
 import {
+  ForgettingGroup,
   NamespacesGroup,
   RpcGroup,
   RunsGroup,
   SystemGroup,
   ThresholdsGroup,
+  refuseNoPlan,
   withoutNull,
 } from "./groups.js"
 import {
@@ -64,6 +66,7 @@ export class MemorySystem implements AsyncDisposable {
   readonly socketPath: string
   readonly thresholds: ThresholdsGroup
   readonly runs: RunsGroup
+  readonly forgetting: ForgettingGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
   readonly rpc: RpcGroup
@@ -85,6 +88,7 @@ export class MemorySystem implements AsyncDisposable {
     this.#client = new RpcClient(this.socketPath, options)
     this.thresholds = new ThresholdsGroup(call)
     this.runs = new RunsGroup(call)
+    this.forgetting = new ForgettingGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)
     this.rpc = new RpcGroup(call)
@@ -267,9 +271,7 @@ export class MemorySystem implements AsyncDisposable {
    */
   async forgetSweep(options: SweepOptions = {}): Promise<SweepReport> {
     const { params, call } = splitOptions(options)
-    if ("planId" in params && typeof params.planId !== "string") {
-      throw new TypeError(`planId is ${String(params.planId)}: give a dry run's, or leave it out`)
-    }
+    refuseNoPlan(params)
     return await this.call("forgetSweep", params, call)
   }
 

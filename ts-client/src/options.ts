@@ -166,6 +166,16 @@ export interface SweepOptions extends CallOptions {
   readonly decisionsLimit?: number | undefined
 }
 
+export interface CycleOptions extends CallOptions {
+  readonly dryRun?: boolean | undefined
+  /** Carry out exactly the plan of a dry run. */
+  readonly planId?: string | undefined
+  /** Plan as of this time, in ms; only with dryRun. */
+  readonly now?: number | undefined
+  /** Decisions in the report. Default 1,000. */
+  readonly decisionsLimit?: number | undefined
+}
+
 export interface SpillOptions extends CallOptions {
   readonly dryRun?: boolean | undefined
   /** Hot memories to go down to. Default: the low watermark. */

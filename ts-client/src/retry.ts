@@ -71,6 +71,7 @@ const KEYED: ReadonlySet<string> = new Set([
   "memory.restore",
   "forgetSweep",
   "coldSpill",
+  "forgetting.runCycle",
   "thresholds.set",
   "thresholds.resume",
   "runs.undo",

@@ -14,12 +14,14 @@ const RENAMED = { "memory.import": { memories: "records" } }
 
 export async function readContract() {
   const document = JSON.parse(await readFile(DOCUMENT, "utf8"))
-  const common = commonErrors(document.methods)
+  // What the main socket does not serve is for the command.
+  const served = document.methods.filter((method) => method["x-admin"] !== true)
+  const common = commonErrors(served)
   return {
     schemas: document.components.schemas,
     errors: document.components.errors,
     common,
-    methods: document.methods.map((method) => ({
+    methods: served.map((method) => ({
       wire: method.name,
       summary: method.summary,
       group: method.tags[0].name,

@@ -1228,10 +1228,11 @@ export interface ThresholdsResumeParams {
 export interface ForgettingRunCycleParams {
   /** True: only the plan, nothing moves. Default false. */
   dryRun?: boolean
+  /** Carry out exactly the plan of this dry run. */
   planId?: string | null
   /** Plan as of this time, in ms; only with dryRun, and such a plan can only be read. */
   now?: number | null
-  /**  Default 1000. */
+  /** Most decisions in the report; runs.decisions pages through all of a plan's. Default 1000. */
   decisionsLimit?: number
   /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
   idempotencyKey?: string
@@ -1250,8 +1251,9 @@ export interface ForgettingRunCycleParams {
 export interface ForgettingReport {
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
   namespace: string
-  /** The id of the run. */
+  /** The run; null for a dry run, and where nothing was to do. */
   runId: string | null
+  /** Give it to forgetting.runCycle to carry out exactly this plan; null where there is none. */
   planId: string | null
   /** True: only the plan, nothing moves. */
   dryRun: boolean
@@ -1259,42 +1261,59 @@ export interface ForgettingReport {
   trigger: string
   /** Milliseconds since the Unix epoch at which this was computed. */
   now: number
-  /** The policy's exponents and estimator, by name. */
+  /** The formula that the plan is bound to. */
   policyVersion: string
   before: TierCounts
   after: TierCounts
+  /** Memories that were decided on: all that are hot or cold. */
   scanned: number
-  /** Memories that this run leaves where they are, those that it skipped too. */
+  /** Memories that stay as they are. */
   kept: number
+  /** Memories whose shown importance was lowered, or is to be. */
   faded: number
+  /** Memories that were moved to forgotten, or are to be. */
   pruned: number
+  /** Files that went to the trash with their memories. */
   mediaDeleted: number
+  /** Memories close to others that say something else, kept for a person to look at. */
   duplicatesFlagged: number
+  /** Memories that were planned and left as they are. */
   skippedRecords: number
+  /** Files that could not follow their memories. */
   skippedMedia: number
+  /** Decisions by memory type and action. */
   byType: {
     [k: string]: {
       [k: string]: number
     }
   }
+  /** Decisions by reason and action; a kept one would have faded or gone for it. */
   byReason: {
     [k: string]: {
       [k: string]: number
     }
   }
+  /** Memories that stay under pressure, by what stopped the action. */
   bySkipped: {
     [k: string]: number
   }
+  /** The first memories whose supersession leads nowhere. */
   brokenChains: string[]
+  /** All memories whose supersession leads nowhere. */
   brokenChainCount: number
+  /** The limit on mass loss; null where there is no namespace. */
   brake: BrakeReport | null
-  /** How many decisions it has. */
+  /** The first of them: what goes, what fades, what stays under pressure, the rest. */
   decisions: CycleDecision[]
+  /** True: there are more. */
   decisionsTruncated: boolean
+  /** The weakest memories that stay. */
   weakest: CycleDecision[]
+  /** Memories nearest to a threshold. */
   nearest: CycleDecision[]
   /** How much smaller the files became, as measured. */
   bytesReclaimed: number
+  /** Why no space was given back, where that was left out; else null. */
   spaceNote: string | null
   /** How long the call took, in milliseconds. */
   durationMs: number
@@ -1308,17 +1327,25 @@ export interface ForgettingReport {
  * memory's file went to the trash with it.
  */
 export interface CycleDecision {
+  /** The id of the memory. */
   recordId: string
+  /** The type of the memory. */
   memoryType: "episodic" | "procedural" | "semantic"
+  /** keep, fade, or prune: move to forgotten. */
   action: "fade" | "keep" | "prune"
+  /** superseded, likely_duplicate, low_performance or time_decay; null for what is simply kept. */
   reason: string | null
-  /** The sweep score: lower goes first; null where unscored. */
+  /** The strength; null where unscored. */
   score: number | null
+  /** True: its file went to the trash with it. */
   mediaDeleted: boolean
+  /** What was shown before it; null where that is no number. */
   oldImportance: number | null
+  /** What is shown after it. */
   newImportance: number | null
+  /** True: the fade or prune was carried out. */
   executed: boolean
-  /** Left as they were. */
+  /** What stopped the action that the reason asks for; else null. */
   skipped: string | null
 }
 /** Parameters of runs.list. */
@@ -1378,7 +1405,7 @@ export interface RunsGetParams {
 /** One run and the report it ended with (null while it is running). */
 export interface RunDetail {
   run: RunSummary
-  /** As the call was answered: a SweepReport, ForgetReport or RestoreReport of the version that ran it; null while it is running. */
+  /** As the call was answered: a SweepReport, ForgettingReport, ForgetReport, RestoreReport or GcReport of the version that ran it; null while it is running. */
   report: JsonObject | null
 }
 /** Parameters of runs.decisions. */
@@ -1491,8 +1518,6 @@ export interface GcRefusal {
 export interface GcExecuteParams {
   /** The token of the plan: for this namespace, for 15 minutes, for one use. */
   token: string
-  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
-  idempotencyKey?: string
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }

@@ -15,6 +15,7 @@ const EXPECTED = [
   { id: "0", event: "", data: undefined },
   { id: "1", event: "a.b", data: '{"x":"커피 ☕🫖"}' },
   { id: "2", event: "", data: "one\ntwo\n" },
+  { id: "", event: "", data: "nameless" },
 ]
 
 function parsed(pieces: readonly Uint8Array[]): frames.Frame[] {

@@ -92,6 +92,22 @@ test("[TS-42] a stream of new events that is cut before the first goes on where 
   )
 })
 
+test("[TS-63] an event without a number is told and leaves the place where it is", async (t) => {
+  const told = { ...event(0, "forgetting.cycle_dry_run"), seq: 0 }
+  const daemon = await eventDaemon(t, (subscriber) => {
+    subscriber.begin()
+    subscriber.events(Number(subscriber.place) + 1)
+    subscriber.response.write(`event: ${told["kind"]}\ndata: ${JSON.stringify(told)}\n\n`, () =>
+      subscriber.response.destroy(),
+    )
+  })
+
+  const items = await take(systemOf(t, daemon).events({ since: 4 }), 4)
+
+  assert.deepEqual(numbers(items), [5, 0, 6, 0])
+  assert.equal(daemon.subscribers[1]?.place, "5")
+})
+
 test("[TS-43] a reset is an item of its own, back to earlier numbers, and the stream resumes from it", async (t) => {
   const daemon = await eventDaemon(t, (subscriber, index) => {
     subscriber.begin()

@@ -150,6 +150,11 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
     ],
     [memory.forgetSweep({ dryRun: true, ...call }), "forgetSweep", { ...n, dryRun: true }],
     [memory.coldSpill({ target: 9 }), "coldSpill", { ...n, target: 9 }],
+    [
+      memory.forgetting.runCycle({ dryRun: true, ...call }),
+      "forgetting.runCycle",
+      { ...n, dryRun: true },
+    ],
     [memory.rpc.discover(call), "rpc.discover", n],
     [memory.thresholds.get(call), "thresholds.get", n],
     [
@@ -195,6 +200,7 @@ test("[TS-15] a plan's id that is missing does not become a sweep without a plan
   for (const planId of [null, undefined]) {
     const options = { planId } as unknown as SweepOptions
     await assert.rejects(system.forgetSweep(options), /planId is \w+: give a dry run's/)
+    await assert.rejects(system.forgetting.runCycle(options), /planId is \w+: give a dry run's/)
   }
   assert.equal(daemon.connections(), 0)
 })

@@ -61,6 +61,7 @@ test("[TS-11] a write without a key is sent once, whatever fails", async (t) => 
     "memory.restore",
     "forgetSweep",
     "coldSpill",
+    "forgetting.runCycle",
     "thresholds.set",
     "thresholds.resume",
     "runs.undo",
