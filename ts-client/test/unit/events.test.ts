@@ -93,11 +93,12 @@ test("[TS-42] a stream of new events that is cut before the first goes on where 
 })
 
 test("[TS-63] an event without a number is told and leaves the place where it is", async (t) => {
-  const told = { ...event(0, "forgetting.cycle_dry_run"), seq: 0 }
+  const kind = "forgetting.cycle_dry_run"
+  const told = event(0, kind)
   const daemon = await eventDaemon(t, (subscriber) => {
     subscriber.begin()
     subscriber.events(Number(subscriber.place) + 1)
-    subscriber.response.write(`event: ${told["kind"]}\ndata: ${JSON.stringify(told)}\n\n`, () =>
+    subscriber.response.write(`event: ${kind}\ndata: ${JSON.stringify(told)}\n\n`, () =>
       subscriber.response.destroy(),
     )
   })
