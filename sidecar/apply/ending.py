@@ -94,7 +94,10 @@ def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> Re
     return RestoreBegun(
         namespace=namespace,
         named=[(one, answers.get(one)) for one in choice.order[:REPORT_NAMED_MAX]],
-        counts=dict(Counter(answers[one] for one in choice.order if one in answers)),
+        counts=dict(
+            Counter(answers[one] for one in choice.order if one in answers)
+            + Counter(destroyed=choice.destroyed)
+        ),
         total=len(choice.order),
         paused=paused,
     )

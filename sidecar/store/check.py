@@ -22,6 +22,7 @@ from sidecar.store.check_tables import look_at_tables
 from sidecar.store.commits import read_counts
 from sidecar.store.findings import Findings, named
 from sidecar.store.media import media_size
+from sidecar.store.media_files import TRASH
 from sidecar.store.rows import Row
 from sidecar.store.segment_files import SegmentFiles
 from sidecar.store.segments import SegmentDamaged, is_temporary
@@ -208,11 +209,20 @@ class _Look:
         )
 
     def media(self) -> None:
-        """Files that memories name, and that are gone."""
-        query = "SELECT DISTINCT media_ref FROM memories WHERE media_ref IS NOT NULL ORDER BY 1"
+        """Files of live memories, and those that went to the trash, which are gone."""
+        query = (
+            "SELECT DISTINCT media_ref FROM memories"
+            f" WHERE media_ref IS NOT NULL AND tier < {FORGOTTEN} ORDER BY 1"
+        )
         refs = [ref for (ref,) in self._connection.execute(query)]
         root = self._directory / "media"
         gone = [ref for ref in refs if not media_size(root, ref)]
+        there = "SELECT 1 FROM sqlite_schema WHERE name = 'media_trash'"
+        if self._connection.execute(there).fetchall():
+            query = "SELECT trashed_as FROM media_trash WHERE state = 'trashed' ORDER BY 1"
+            trashed = [f"{TRASH}/{name}" for (name,) in self._connection.execute(query)]
+            gone += [name for name in trashed if not (root / name).is_file()]
+            refs += trashed
         self._found.add(
             "media", not gone, f"{len(refs)} files named, {len(gone)} missing or empty{named(gone)}"
         )

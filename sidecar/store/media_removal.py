@@ -28,10 +28,7 @@ def intend(connection: Connection, owners: Iterable[tuple[str, str | None]], now
     trash_known = _has_trash(connection)
     for memory_id, ref in owners:
         if trash_known:
-            query = "SELECT trashed_as FROM media_trash WHERE memory_id = ?"
-            found = connection.execute(query, (memory_id,)).fetchall()
-            paths |= {f"{TRASH}/{trashed_as}" for (trashed_as,) in found}
-            connection.execute("DELETE FROM media_trash WHERE memory_id = ?", (memory_id,))
+            paths |= _out_of_the_trash(connection, memory_id)
         query = "SELECT 1 FROM memories WHERE media_ref = ? LIMIT 1"
         if ref is not None and not connection.execute(query, (ref,)).fetchall():
             paths.add(ref)
@@ -44,6 +41,23 @@ def intend(connection: Connection, owners: Iterable[tuple[str, str | None]], now
     connection.executemany(
         "INSERT OR IGNORE INTO media_unlink_intents VALUES (?, ?)", [(path, now) for path in paths]
     )
+
+
+def _out_of_the_trash(connection: Connection, memory_id: str) -> set[str]:
+    """The files in the trash that nobody but this memory named; others pass to another owner."""
+    paths: set[str] = set()
+    query = (
+        "SELECT t.trash_id, t.trashed_as, (SELECT m.id FROM memories m"
+        " WHERE m.media_ref = t.ref ORDER BY m.rid LIMIT 1) FROM media_trash t WHERE memory_id = ?"
+    )
+    for trash_id, trashed_as, owner in connection.execute(query, (memory_id,)).fetchall():
+        if owner is None:
+            paths.add(f"{TRASH}/{trashed_as}")
+            connection.execute("DELETE FROM media_trash WHERE trash_id = ?", (trash_id,))
+        else:
+            change = "UPDATE media_trash SET memory_id = ? WHERE trash_id = ?"
+            connection.execute(change, (owner, trash_id))
+    return paths
 
 
 def finish(writer: Writer, directory: Path) -> int:

@@ -141,7 +141,11 @@ def wrong(stopped: Path, *, read_data: bool = False, replay: bool = False) -> di
         ("UPDATE segments SET live = 0", "tables", "2 segments that count fewer memories"),
         ("UPDATE segments SET tier = 3 - tier", "tables", "4 memories of another tier"),
         ("INSERT INTO unlink_intents SELECT name, tier, 0 FROM segments", "tables", "2 segments"),
-        ("INSERT INTO run_chunks VALUES ('x', 0, x'', NULL)", "tables", "1 decisions of runs"),
+        (
+            "INSERT INTO run_chunks (run_id, chunk, decisions) VALUES ('x', 0, x'')",
+            "tables",
+            "1 decisions of runs",
+        ),
         ("UPDATE segments SET bytes = bytes + 1", "segments", "2 damaged"),
         ("UPDATE memories SET line = 99 WHERE tier = 1", "places", "1 segments lack a line"),
         ("UPDATE memories SET segment = NULL WHERE id = 'f1'", "tables", "1 cold or forgotten"),

@@ -309,3 +309,23 @@ async def test_memories_of_a_missing_file_can_be_destroyed(tmp_path: Path) -> No
         assert (report.destroyed, report.left_count) == (1, 0)
         assert set(cold[1:]) <= set(tiers(namespace))
         state_hash(namespace)
+
+
+@pytest.mark.gate("GC-24")
+async def test_a_file_in_the_trash_stays_while_another_forgotten_memory_names_it(
+    tmp_path: Path,
+) -> None:
+    async with a_world(tmp_path) as world:
+        namespace = await world.open(automatic=False)
+        media = namespace.store.directory / "media"
+        (media / "both.png").write_bytes(b"both")
+        await put(namespace, memory("a", media_ref="both.png"), memory("b", media_ref="both.png"))
+        await namespace.forget(ids=["a", "b"], reason="called")
+        await destroy(namespace, "b", older_than_days=0.0)
+        (left,) = media.rglob("*both.png")
+        assert left.read_bytes() == b"both"
+        await restore(namespace, "a")
+        assert (media / "both.png").read_bytes() == b"both"
+        await namespace.forget(ids=["a"], reason="called")
+        await destroy(namespace, "a", older_than_days=0.0)
+        assert list(media.rglob("*both.png")) == []

@@ -81,14 +81,16 @@ def test_the_config_file_can_open_the_main_socket_for_it_while_it_runs(folder: P
             except RpcFailure:
                 return False
 
-        until(served, "the main socket serves gc.plan")
+        until(served, what="the main socket serves gc.plan")
         daemon.stop()
         assert not admin_socket_path(daemon.socket).exists()
 
 
 @pytest.mark.gate("GC-16")
 def test_a_path_too_long_for_the_admin_socket_leaves_the_daemon_without_it(folder: Path) -> None:
-    inner = folder / ("x" * (SOCKET_PATH_BYTES_MAX - len(str(folder)) - len("/" + "/s") - 1))
+    inner = folder / (
+        "x" * (SOCKET_PATH_BYTES_MAX - len(str(folder)) - len("/" + "/run/d.sock") - 1)
+    )
     inner.mkdir(mode=0o700)
     with running_daemon(inner) as daemon:
         assert len(str(daemon.socket)) < SOCKET_PATH_BYTES_MAX

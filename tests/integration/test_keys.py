@@ -71,6 +71,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "memory.restore": {"ids": ["f", "a", "nobody"]},
     "forgetSweep": {"decisionsLimit": 1},
     "coldSpill": {"target": 0},
+    "forgetting.runCycle": {},
     "thresholds.set": {"thresholds": {"minIdleDays": 3}},
     "thresholds.resume": {},
     "runs.undo": {"runId": "RUN"},
@@ -90,7 +91,7 @@ async def with_ids(wire: Wire, params: dict[str, Any]) -> dict[str, Any]:
 def test_every_write_in_a_namespace_is_tried() -> None:
     assert WRITES.keys() == {name for name, method in METHODS.items() if method.keyed}
     unkeyed = {name for name, method in METHODS.items() if method.writes and not method.keyed}
-    assert unkeyed == {"system.clock", "system.stop"}
+    assert unkeyed == {"system.clock", "system.stop", "gc.execute"}
 
 
 @pytest.mark.gate("IDEM-01")

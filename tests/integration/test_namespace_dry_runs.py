@@ -39,6 +39,9 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("forgetSweep", {"dryRun": True, "mode": "strict"}),
     ("forgetSweep", {"dryRun": True, "policy": "classic", "now": NOW + 50 * DAY}),
     ("forgetSweep", {"dryRun": True, "brakeShare": 0.9, "decisionsLimit": 0}),
+    ("forgetting.runCycle", {"dryRun": True}),
+    ("forgetting.runCycle", {"dryRun": True, "now": NOW + 50 * DAY, "decisionsLimit": 0}),
+    ("gc.plan", {"olderThanDays": 0}),
     ("coldSpill", {"dryRun": True}),
     ("coldSpill", {"dryRun": True, "target": 0}),
     ("memory.recall", {"query": "what m00099 says", "depth": "deep", "touch": "none"}),
@@ -85,7 +88,8 @@ async def test_a_hundred_dry_runs_and_looks_leave_every_byte_and_hold_no_memory(
     await namespace.set_thresholds({"forgetThresholdCount": 20, "forgetThresholdTotal": 60})
     await settle(namespace)
     tiers = [ids_in(namespace, tier)[0] for tier in ("hot", "cold", "forgotten")]
-    dispatcher = Dispatcher(METHODS, Calls(Context(world.registry, world.clock, lambda: None)))
+    context = Context(world.registry, world.clock, lambda: None)
+    dispatcher = Dispatcher(METHODS, Calls(context), serves_admin=lambda: True)
     before, counts = files_below(world.state_dir), counted(namespace)
     assert len(before) > 4
     held = 0

@@ -245,7 +245,7 @@ async def test_nothing_but_a_way_back_takes_a_file_out_of_the_trash(world: World
     await namespace.cold_spill(dry_run=False, target=0)
     await forget(namespace, "b", "c")
     await restore(namespace, "b")
-    await namespace.pin(id="a", pinned=True)
+    await namespace.hold(id="a", until=world.clock.now_ms() + DAY)
     world.pass_time(400 * DAY)
     await world.restart()
     namespace = await world.registry.open("default", False)

@@ -358,7 +358,6 @@ async def test_a_forgotten_memory_is_pinned_and_held_when_it_is_back(world: Worl
     for refused in (
         namespace.pin(id="m00000", pinned=True),
         namespace.pin(id="m00000", pinned=False),
-        namespace.hold(id="m00000", until=NOW + DAY),
     ):
         with pytest.raises(MemoryNotFound, match="forgotten") as told:
             await refused
