@@ -104,7 +104,37 @@ def put_again(namespace: Namespace) -> Awaitable[object]:
     return namespace.put_many(memories=with_files()[2:3], if_exists="replace", partial=False)
 
 
+def put_for_a_cycle(namespace: Namespace) -> Awaitable[object]:
+    """Some that fade, some that go for their age, a chain and two that say the same."""
+    given = memories(24)
+    for at, one in enumerate(given):
+        one.created_at = NOW - (14 if at % 2 else 60) * DAY_MS
+        one.importance = 0.3
+    given[1].superseded_by = "m3"
+    given[5].content = given[7].content = "said twice"
+    given[5].embedding = given[7].embedding = None
+    return namespace.put_many(memories=given, if_exists="error", partial=False)
+
+
+def run_cycle(namespace: Namespace) -> Awaitable[object]:
+    """Fade and prune in one run."""
+    return namespace.run_cycle(dry_run=False, plan_id=None, now=None, decisions_limit=100)
+
+
+async def undo_cycle(namespace: Namespace) -> None:
+    """Take it back."""
+    page = await namespace.runs(limit=20, cursor=None)
+    cycles = [one for one in page.runs if one.kind == "cycle" and one.state == "finished"]
+    await namespace.undo(run_id=cycles[0].run_id)
+
+
 PIECES: dict[str, tuple[Piece, ...]] = {
+    "cycle": (
+        put_for_a_cycle,
+        lambda namespace: namespace.cold_spill(dry_run=False, target=12),
+        run_cycle,
+        undo_cycle,
+    ),
     "memories": WORK,
     "media": (
         put_with_files,

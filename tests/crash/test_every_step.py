@@ -50,6 +50,33 @@ async def test_killed_before_any_step_each_call_is_done_or_not_begun(tmp_path: P
     assert interrupted >= STEPS_MIN // 4
 
 
+@pytest.mark.gate("CYC-45")
+async def test_a_cycle_killed_before_any_step_is_finished_whole(tmp_path: Path) -> None:
+    states = await states_without_a_kill(tmp_path / "reference", "cycle")
+    assert states[2] != states[3]
+    assert states[4] == states[2]
+    images = killed_before_each_step(tmp_path, "tests.crash.steps", "cycle", first=STEPS_TO_OPEN)
+    reports = 0
+    for image in images:
+        answered = (image / ACKNOWLEDGED).stat().st_size
+        directory = directory_of(image)
+        async with opened(image) as namespace:
+            found = kept(directory)
+            assert found in states[answered : answered + 2], f"step {image.name}"
+            assert_columns_follow(namespace)
+            for run in (await namespace.runs(limit=9, cursor=None)).runs:
+                report = (await namespace.run(run_id=run.run_id)).report
+                if run.kind == "cycle":
+                    assert report is not None
+                    assert report["faded"] + report["pruned"] == run.moved > 0
+                    assert sum(one["executed"] for one in report["decisions"]) == run.moved
+                    reports += 1
+        assert unfinished_runs(directory) == 0
+        assert faults(directory, but=["unknown segments"]) == {}, f"step {image.name}"
+        shutil.rmtree(image)
+    assert reports >= len(images) // 4
+
+
 @pytest.mark.gate("MEDIA-20")
 async def test_killed_before_any_step_each_file_lies_where_its_memories_say(
     tmp_path: Path,
