@@ -1,4 +1,4 @@
-"""The whole of forgetd in half a minute: import, fill, plan, apply, recall, restore, undo.
+"""The whole of forgetd in half a minute: import, plan, apply, recall, undo, cycle, destroy.
 
     make demo                                # everything in a temporary directory, then gone
     .venv/bin/python examples/demo.py --keep     # the directory stays, to look around in
@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from demo_story import NotAsTold, claim, say, scene
+
 from sidecar.client import Client, RpcFailure, Unreachable
 from sidecar.limits import MILLISECONDS_PER_DAY, SOCKET_PATH_BYTES_MAX
 
@@ -34,33 +36,20 @@ NAMESPACE = "demo"
 IMPORTED = 154
 HOT_AFTER_SPILL = 108  # nine tenths of the threshold of 120
 DAYS = 300
+CYCLE_DAYS = 14
+# What two weeks make of memories: (id, what it says, importance, what the cycle does with it).
+CYCLE_FACTS = (
+    ("home-old", "Mina lives in Busan", 0.9, "superseded"),
+    ("home", "Mina lives in Seoul", 0.9, None),
+    ("nuts", "Mina is allergic to nuts", 0.9, None),
+    ("nuts-again", "Mina is allergic to nuts!", 0.6, "likely_duplicate"),
+    ("nuts-not", "Mina is not allergic to nuts", 0.6, None),
+    ("row-one", "Parked the car in row one", 0.1, "time_decay"),
+    ("row-two", "Parked the car in row two", 0.3, "time_decay"),
+)
 WAIT_SECONDS_MAX = 30.0
 COMMAND_SECONDS_MAX = 60.0
 NODE_MIN = 20
-COLOURS = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-class NotAsTold(Exception):
-    """Something is not as the demo says."""
-
-
-def say(sentence: str) -> None:
-    """One sentence of the story."""
-    print(f"   {sentence}", flush=True)
-
-
-def scene(number: int, title: str) -> None:
-    """The head of a part of the story."""
-    text = f"{number}  {title}"
-    print(f"\n\033[1m{text}\033[0m\n" if COLOURS else f"\n{text}\n", flush=True)
-
-
-def claim(sentence: str, holds: bool, found: object) -> None:
-    """One sentence that must be true; raises NotAsTold with what was found instead."""
-    if not holds:
-        raise NotAsTold(f"{sentence}\n  found: {found}")
-    tick = "\033[32m✓\033[0m" if COLOURS else "✓"
-    print(f" {tick} {sentence}", flush=True)
 
 
 class Stage:
@@ -189,6 +178,7 @@ def play(stage: Stage) -> None:
     scene(5, "What was spilled is still found, and what was forgotten comes back")
     stage.node("bring_back", run["runId"])
     claim_all_is_back(stage, before, counts_before, swept)
+    run_a_cycle(stage, today - CYCLE_DAYS * MILLISECONDS_PER_DAY)
     show_what_could_be_destroyed(stage)
 
 
@@ -230,9 +220,42 @@ def let_days_pass(stage: Stage, today: int) -> None:
     )
 
 
+def run_a_cycle(stage: Stage, long_ago: int) -> None:
+    """Scene 7: what is stale fades or goes, though the store is far from full."""
+    scene(7, f"A cycle over {len(CYCLE_FACTS)} facts that are {CYCLE_DAYS} days old: forgetd cycle")
+    memories = [
+        {"id": one, "content": text, "importance": worth, "createdAt": long_ago}
+        for one, text, worth, _ in CYCLE_FACTS
+    ]
+    stage.call("memory.putMany", namespace="facts", memories=memories)
+    stage.call("memory.supersede", namespace="facts", id="home-old", by="home")
+    plan = stage.call("forgetting.runCycle", namespace="facts", dryRun=True)
+    found = {one["recordId"]: one for one in plan["decisions"]}
+    for one, text, _, _ in CYCLE_FACTS:
+        decision = found[one]
+        why = f" ({decision['reason']})" if decision["reason"] else ""
+        say(f"{decision['action']:>5}  {text}{why}")
+    told = {one: decision["reason"] for one, decision in found.items()}
+    claim(
+        "What says it is not so is no duplicate of what says it is.",
+        told == {one: reason for one, _, _, reason in CYCLE_FACTS},
+        told,
+    )
+    run = stage.call("forgetting.runCycle", namespace="facts", planId=plan["planId"])
+    shown = stage.call("memory.get", namespace="facts", id="row-two")["importance"]
+    claim(
+        f"That plan is applied: {run['pruned']} pruned, and {run['faded']} shows an importance "
+        f"of {shown} instead of 0.3.",
+        (run["pruned"], run["faded"], shown) == (3, 1, 0.15),
+        run,
+    )
+    undone = stage.call("runs.undo", namespace="facts", runId=run["runId"])["counts"]
+    claim("A cycle is undone like any run.", sum(undone.values()) == 4, undone)
+
+
 def show_what_could_be_destroyed(stage: Stage) -> None:
-    """Scene 7: an operator's plan, which is shown and not carried out."""
-    scene(7, "An operator looks at what could be destroyed for good: forgetd gc --dry-run")
+    """Scene 8: an operator's plan, which is shown and not carried out."""
+    scene(8, "An operator looks at what could be destroyed for good: forgetd gc --dry-run")
     page = stage.call("memory.list", namespace=NAMESPACE, tier="cold", limit=3)
     ids = [memory["id"] for memory in page["memories"]]
     run_id = stage.call("memory.forget", namespace=NAMESPACE, ids=ids)["runId"]

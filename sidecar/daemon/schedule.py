@@ -22,6 +22,8 @@ def effective_schedule(config: Config) -> dict[str, Any]:
         "touchFlushSeconds": TOUCH_FLUSH_SECONDS,
         "namespaceIdleSeconds": NAMESPACE_IDLE_SECONDS,
         "standingOrderDays": config.gc.standing_order_days,
+        "cycleEnabled": config.cycle_for("").enabled,
+        "cycleIntervalHours": config.cycle_for("").interval_hours,
         "thresholds": in_force,
         "namespaces": config.namespaces,
     }
