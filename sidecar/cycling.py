@@ -126,8 +126,13 @@ class Cycler:
         ]
 
     def last_run_at(self) -> int | None:
-        """When the last real cycle ended, ms; None: never."""
-        return self._store.meta(LAST_RUN_KEY)
+        """When the last real cycle ended, or began if a kill cut it short, ms; None: never."""
+        query = (
+            "SELECT max(at) FROM (SELECT max(started_at) AS at FROM runs WHERE kind = 'cycle'"
+            " UNION ALL SELECT value FROM meta WHERE key = ?)"
+        )
+        with self._store.readers.borrow() as connection:
+            return connection.execute(query, (LAST_RUN_KEY,)).fetchall()[0][0]
 
     def _refuse_if_disabled(self) -> None:
         if not self._book.values.forget_enabled:

@@ -14,6 +14,7 @@ RESTORE = "tests/integration/test_namespace_restore.py"
 GC = "tests/integration/test_gc.py"
 MEDIA = "tests/integration/test_namespace_media.py"
 MEDIA_FILES = "tests/unit/test_media_files.py"
+CYCLES = "tests/integration/test_cycle_runs.py"
 CYCLE = "tests/unit/test_cycle_reasons.py"
 
 FORGETTING: Final = (
@@ -203,5 +204,29 @@ FORGETTING: Final = (
         '    draft.keep(~view.scored, "unscored")\n',
         "",
         f"{CYCLE}::test_what_is_unscored_is_kept_and_said_so",
+    ),
+    Sabotage(
+        "P2",
+        "a duplicate goes though its survivor is not what it was compared with",
+        "sidecar/apply/moves.py",
+        "            if not survivor_stands(tx.connection, survivor, self._header.planned_at):\n",
+        "            if survivor < 0:\n",
+        f"{CYCLES}::test_a_duplicate_stays_where_its_survivor_is_not_what_it_was",
+    ),
+    Sabotage(
+        "P1",
+        "undoing a cycle leaves its fades",
+        "sidecar/apply/restore.py",
+        '    if reason != "undone":\n        done &=',
+        "    if reason:\n        done &=",
+        f"{CYCLES}::test_an_undo_takes_fades_and_prunes_back_but_not_what_was_changed_since",
+    ),
+    Sabotage(
+        "P3",
+        "a fade lowers what it has lowered, again and again",
+        "sidecar/plan/cycle.py",
+        "    since = view.now - np.maximum(view.last_use, view.snapshot.faded_at)\n",
+        "    since = view.now - view.last_use\n",
+        f"{CYCLES}::test_a_cycle_does_what_its_dry_run_said_and_nothing_twice",
     ),
 )

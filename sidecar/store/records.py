@@ -170,13 +170,9 @@ class Records:
     def set_flag(
         self, tx: Transaction, memory_id: str, name: str, value: int | None, now: int
     ) -> Row:
-        """Set `pinned` of a live memory, or `held_until` in any tier. Raises MemoryNotFound.
-
-        A hold keeps a forgotten memory too: from being destroyed.
-        """
-        row = rows.by_id(tx.connection, memory_id)
-        if row is None or (name == "pinned" and row.tier == FORGOTTEN):
-            row = live_row(tx.connection, memory_id)  # says why there is none
+        """Set `pinned` of a live memory, `held_until` of any. Raises MemoryNotFound."""
+        held = rows.by_id(tx.connection, memory_id) if name == "held_until" else None
+        row = held or live_row(tx.connection, memory_id)
         before = rows.scalars(row)
         setattr(row, name, value)
         if rows.scalars(row) == before:

@@ -11,8 +11,6 @@ from sidecar.model import MemoryInput
 from sidecar.service import ForgettingService
 from tests.namespaces import DAY, NOW
 
-pytestmark = pytest.mark.gate("CYC-46")
-
 
 def a_clock() -> Clock:
     clock = Clock(injectable=True)
@@ -20,6 +18,7 @@ def a_clock() -> Clock:
     return clock
 
 
+@pytest.mark.gate("CYC-46")
 def test_the_verbs_of_a_store_and_its_cycle_wait_for_their_answers(tmp_path: Path) -> None:
     clock = a_clock()
     with ForgettingService.open(tmp_path, clock=clock) as service:
@@ -43,6 +42,7 @@ def test_the_verbs_of_a_store_and_its_cycle_wait_for_their_answers(tmp_path: Pat
     assert not [one for one in threading.enumerate() if one.name == "forgetd-service"]
 
 
+@pytest.mark.gate("CYC-46")
 def test_a_state_directory_belongs_to_one_service_at_a_time(tmp_path: Path) -> None:
     with ForgettingService.open(tmp_path), pytest.raises(NamespaceLocked):  # noqa: SIM117
         with ForgettingService.open(tmp_path):
