@@ -4,6 +4,7 @@ A run's decisions lie in chunks, each the work of one transaction, in row order.
 transaction writes the chunk's outcomes, so a start after a kill knows exactly what is left.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -107,16 +108,38 @@ def decisions_of(plan: Plan) -> Decisions:
     return packed
 
 
-def begin(
-    tx: Transaction,
-    header: RunHeader,
-    decisions: Decisions,
-    begun: bytes,
-    details: Details | None = None,
-) -> None:
-    """Write the run and its whole list. After this commit the run will be finished.
+ChunkRow = tuple[str, int, bytes, bytes | None]
 
-    `begun` is what its report is to be made from; it stands in the report's place until then.
+
+def chunk_rows(
+    header: RunHeader, decisions: Decisions, details: Details | None = None
+) -> list[ChunkRow]:
+    """A run's whole list as the journal keeps it, one row a chunk."""
+    return [
+        (
+            header.run_id,
+            number,
+            decisions[chosen].tobytes(),
+            None if details is None else details[chosen].tobytes(),
+        )
+        for number, chosen in enumerate(_chunks(header.kind, decisions))
+    ]
+
+
+def list_chunks(tx: Transaction, chunks: Sequence[ChunkRow]) -> None:
+    """Write a part of a run's list. It counts for nothing until `begin` has committed."""
+    tx.connection.executemany(
+        "INSERT INTO run_chunks (run_id, chunk, decisions, details) VALUES (?, ?, ?, ?)", chunks
+    )
+
+
+def begin(
+    tx: Transaction, header: RunHeader, count: int, begun: bytes, chunks: Sequence[ChunkRow]
+) -> None:
+    """Write the run, with the last part of its list. After this commit it will be finished.
+
+    `count` is how many decisions there are in all. `begun` is what the report is to be made from;
+    it stands in the report's place until then.
     """
     tx.connection.execute(
         "INSERT INTO runs (run_id, kind, trigger, state, plan_id, planned_at, started_at, policy,"
@@ -132,23 +155,27 @@ def begin(
             header.policy,
             header.policy_version,
             msgspec.json.encode(header.settings).decode(),
-            len(decisions),
+            count,
             header.undoes,
             begun.decode(),
         ),
     )
-    tx.connection.executemany(
-        "INSERT INTO run_chunks (run_id, chunk, decisions, details) VALUES (?, ?, ?, ?)",
-        [
-            (
-                header.run_id,
-                number,
-                decisions[chosen].tobytes(),
-                None if details is None else details[chosen].tobytes(),
-            )
-            for number, chosen in enumerate(_chunks(header.kind, decisions))
-        ],
-    )
+    list_chunks(tx, chunks)
+
+
+# Run ids rise with time, and a list is written before its run: what comes after the last run is
+# the list of one that was killed before it began.
+_UNBEGUN: Final = "run_id > (SELECT coalesce(max(run_id), '') FROM runs)"
+
+
+def unbegun(connection: Connection) -> bool:
+    """Whether there is a list whose run never began."""
+    return bool(connection.execute(f"SELECT 1 FROM run_chunks WHERE {_UNBEGUN} LIMIT 1").fetchall())
+
+
+def drop_unbegun(tx: Transaction) -> None:
+    """Forget the lists of runs that never began."""
+    tx.connection.execute(f"DELETE FROM run_chunks WHERE {_UNBEGUN}")
 
 
 def _chunks(kind: RunKind, decisions: Decisions) -> list[NDArray[np.int64]]:

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -46,6 +47,9 @@ from sidecar.store import events, media_trash, replies, search_upkeep
 from sidecar.store.space import Reserve, disk_error, give_back, with_reserve
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
+
+# A run's list is committed in parts, for one of which a write waits: 40 are some milliseconds.
+LISTED_CHUNKS_PER_TRANSACTION: Final = 40
 
 
 class Runner:
@@ -100,8 +104,12 @@ class Runner:
             undoes=undoes,
         )
 
+        chunks = journal.chunk_rows(header, decisions, details)
+        before = max(0, len(chunks) - LISTED_CHUNKS_PER_TRANSACTION)
+
         def work(tx: Transaction) -> None:
-            journal.begin(tx, header, decisions, msgspec.json.encode(begun), details)
+            told = msgspec.json.encode(begun)
+            journal.begin(tx, header, len(decisions), told, chunks[before:])
             if key is not None:
                 replies.claim(tx, key, now, header.run_id)
             if also is not None:
@@ -109,6 +117,9 @@ class Runner:
 
         self._store.writer.unfinished_run = True
         try:
+            for start in range(0, before, LISTED_CHUNKS_PER_TRANSACTION):
+                part = chunks[start : min(before, start + LISTED_CHUNKS_PER_TRANSACTION)]
+                self.write(partial(journal.list_chunks, chunks=part))
             self.write(work)
         except BaseException:
             self._store.writer.unfinished_run = False
@@ -193,9 +204,12 @@ class Runner:
     def finish_interrupted(self) -> list[str]:
         """Finish the runs that a kill cut short; each decision is checked again."""
         with self._store.readers.borrow() as connection:
+            unbegun = journal.unbegun(connection)
             run_ids = journal.unfinished(connection)
             headers = [journal.header_of(connection, run_id) for run_id in run_ids]
         self._store.writer.unfinished_run = bool(run_ids)
+        if unbegun:
+            self.write(journal.drop_unbegun)
         for header in headers:
             assert header is not None, "an unfinished run is in the ledger"
             if header.kind == "gc":

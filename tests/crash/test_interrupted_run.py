@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from sidecar.apply import journal, moves
+from sidecar.apply import journal, moves, runner
 from sidecar.apply.runner import Runner
 from sidecar.errors import ShuttingDown
 from sidecar.namespace import Namespace
 from sidecar.reports import SweepReport
 from sidecar.store import doctor
-from sidecar.store.sqlite.connection import open_writer
+from sidecar.store.sqlite.connection import keep_wal, open_reader, open_writer
 from sidecar.store.store import Store
 from tests.crash.namespaces import (
     assert_columns_follow,
@@ -33,7 +33,10 @@ COUNT = 120
 HOT_AFTER = 20
 MOVED = COUNT - HOT_AFTER
 CHUNK = 30
+# Two chunks of the list are committed, the run is not.
+LIST_HALF_WRITTEN = "list half written"
 # The call at which the files are copied: whose, which, before or after it, and the how manieth.
+CUTS = {LIST_HALF_WRITTEN: (journal, "list_chunks", "before", 3)}
 SEAMS = {
     "list committed": (Runner, "carry_out", "before", 1),
     "segment published": (moves, "publish", "after", 1),
@@ -49,12 +52,13 @@ SEAMS = {
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several transactions for a run of a hundred memories."""
     monkeypatch.setattr(journal, "MOVES_PER_TRANSACTION_MAX", CHUNK)
+    monkeypatch.setattr(runner, "LISTED_CHUNKS_PER_TRANSACTION", 1)
 
 
 @contextmanager
 def imaged(seam: str, state_dir: Path, target: Path) -> Iterator[None]:
     """Copy the files when the code first comes to the seam."""
-    owner, name, when, wanted = SEAMS[seam]
+    owner, name, when, wanted = (SEAMS | CUTS)[seam]
     original: Callable[..., Any] = getattr(owner, name)
     calls = 0
 
@@ -119,6 +123,34 @@ async def test_a_run_cut_at_a_seam_is_finished_at_the_next_start(tmp_path: Path,
     doctor.reclaim(directory)
     assert faults(directory) == {}
     assert kept(directory) == expected
+
+
+@pytest.mark.gate("CRASH-05")
+async def test_a_run_cut_while_its_list_is_written_never_was(tmp_path: Path) -> None:
+    image = await cut_spill(LIST_HALF_WRITTEN, tmp_path)
+    directory = directory_of(image)
+    before = kept(directory)
+    assert chunks_listed(directory) == 2
+    async with opened(image) as namespace:
+        assert chunks_listed(directory) == 0
+        assert (await namespace.runs(limit=10, cursor=None)).runs == []
+        assert kept(directory) == before
+        assert (await namespace.cold_spill(dry_run=False, target=HOT_AFTER)).counts[
+            "spill"
+        ] == MOVED
+        assert kept(directory) == kept(directory_of(tmp_path / "whole"))
+    assert chunks_listed(directory) == MOVED // CHUNK + 1
+    assert faults(directory) == {}
+
+
+def chunks_listed(directory: Path) -> int:
+    """How many chunks of lists there are."""
+    connection = open_reader(directory / "hot.db")
+    keep_wal(connection)
+    try:
+        return connection.execute("SELECT count(*) FROM run_chunks").fetchall()[0][0]
+    finally:
+        connection.close()
 
 
 @pytest.mark.gate("CRASH-06")
