@@ -1,8 +1,8 @@
 """Automatic sweeps: the detector after every write, the debounce, and what holds it back.
 
-The detector compares kept counters with the thresholds: constant time. A sweep that moved
-nothing, or that could not come down to its watermark, is tried again only after a growing
-while, and says so by an event.
+The detector compares kept counters with the thresholds: constant time. Each stage of a sweep is
+judged by itself: one that moved nothing is tried again only after a growing while. So is stage 2
+where it could not come down to its watermark, and it says so by an event.
 """
 
 import asyncio
@@ -170,13 +170,13 @@ class Automatic:
             await self._event("forgetting.braked", payload, outcome.report.run_id)
             await self._write(self._book.pause, PAUSE_BRAKED, until)
             return
-        self._judge(2, moved > 0 and not outcome.short, now)
-        self._short = outcome.short
-        if outcome.short:
-            shortfall = outcome.report.shortfall
+        shortfall = outcome.forgetting_shortfall
+        self._short = shortfall is not None
+        self._judge(2, moved > 0 and shortfall is None, now)
+        if shortfall is not None:
             payload = {
-                "memories": shortfall.memories if shortfall else 0,
-                "bytes": shortfall.bytes if shortfall else 0,
+                "memories": shortfall.memories,
+                "bytes": shortfall.bytes,
                 "retryAt": self.backoff[2].until,
             }
             await self._event("forgetting.pressure", payload, outcome.report.run_id)

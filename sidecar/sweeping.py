@@ -1,7 +1,7 @@
 """Sweeps of one namespace: snapshot, plan, apply, report. Everything here blocks."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ from sidecar.estimate import Estimator
 from sidecar.idempotency import Key
 from sidecar.limits import REPORT_NAMED_MAX
 from sidecar.plan.cascade import plan_cascade, plan_spill
-from sidecar.plan.plan import Brake, CascadeSettings, Plan, Policy, StagePlan
+from sidecar.plan.plan import FORGET, Brake, CascadeSettings, Plan, Policy, StagePlan
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
 from sidecar.plan.stages import low_watermark
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
@@ -54,12 +54,15 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True)
 class SweepOutcome:
-    """A report, and what the detector needs to know of the run behind it."""
+    """A report, and what the detector needs to know of the run behind it.
+
+    `forgetting_shortfall` is what stage 2 alone lacks: the report's is that of both stages.
+    """
 
     report: SweepReport
     moved_by_stage: dict[int, int]
     braked: bool
-    short: bool
+    forgetting_shortfall: Shortfall | None
 
 
 class Sweeper:
@@ -230,7 +233,6 @@ class Sweeper:
         decisions_limit: int,
     ) -> SweepReport:
         """The report of a plan that was not carried out."""
-        short = _short_stages(plan)
         return SweepReport(
             namespace=self._name,
             run_id=None,
@@ -254,7 +256,7 @@ class Sweeper:
             protected=dict(plan.protected),
             unscored=plan.unscored,
             unscored_ids=list(plan.unscored_ids[:REPORT_NAMED_MAX]),
-            shortfall=_shortfall(short),
+            shortfall=_shortfall(plan.stages),
             brake=_brake(plan.brake),
             bytes_planned=int(plan.bytes_freed.sum()),
             bytes_reclaimed=0,
@@ -272,12 +274,10 @@ def _outcome(report: SweepReport, plan: Plan) -> SweepOutcome:
         report,
         {stage.stage: stage.moved for stage in report.stages},
         braked=any(stage.braked for stage in plan.stages),
-        short=bool(_short_stages(plan)),
+        forgetting_shortfall=_shortfall(
+            [one for one in plan.stages if STAGE_ACTION[one.stage] == FORGET]
+        ),
     )
-
-
-def _short_stages(plan: Plan) -> list[StagePlan]:
-    return [one for one in plan.stages if one.shortfall_memories or one.shortfall_bytes]
 
 
 def _stage(stage: StagePlan, plan: Plan) -> StageReport:
@@ -292,13 +292,11 @@ def _counts(plan: Plan) -> dict[str, int]:
     return {name: counts[name] for name in ("spill", "forget", "skipped")}
 
 
-def _shortfall(short: list[StagePlan]) -> Shortfall | None:
-    if not short:
-        return None
-    return Shortfall(
-        memories=max(stage.shortfall_memories for stage in short),
-        bytes=max(stage.shortfall_bytes for stage in short),
-    )
+def _shortfall(stages: Sequence[StagePlan]) -> Shortfall | None:
+    """The most that any of the stages lacks; None where candidates sufficed."""
+    memories = max((stage.shortfall_memories for stage in stages), default=0)
+    missing_bytes = max((stage.shortfall_bytes for stage in stages), default=0)
+    return Shortfall(memories=memories, bytes=missing_bytes) if memories or missing_bytes else None
 
 
 def _brake(brake: Brake | None) -> BrakeReport | None:

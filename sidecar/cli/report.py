@@ -117,7 +117,7 @@ def _notes(report: Answer) -> list[str]:
     if shortfall := report["shortfall"]:
         lines.append(
             f"shortfall  {plural(shortfall['memories'], 'memory', 'memories')} and "
-            f"{size(shortfall['bytes'])} over the watermark: no more may be forgotten"
+            f"{size(shortfall['bytes'])} over the watermark: no more may go down"
         )
     if protected := {kind: n for kind, n in report["protected"].items() if n}:
         kinds = ", ".join(f"{count(amount)} {kind}" for kind, amount in protected.items())

@@ -1,6 +1,7 @@
 """The detector: automatic sweeps at each threshold, by themselves, and never in a circle."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -271,6 +272,39 @@ async def test_pinned_memories_over_the_hot_threshold_cause_no_circle(world: Wor
     await put(namespace, memory("pinned-too", pinned=True))
     await settle(namespace)
     assert len(await runs_of(namespace)) == 1
+
+
+@pytest.mark.gate("AUTO-41")
+async def test_pinned_memories_over_the_hot_threshold_hold_no_forgetting_back(
+    world: World,
+) -> None:
+    namespace = await world.open(forgetThresholdCount=20, forgetThresholdTotal=50)
+    await fill(namespace, [*many(25, "pinned", pinned=True), *many(35, "free")])
+    await settle(namespace)
+    assert counted(namespace) == (25, 20, 15)
+    assert "forgetting.pressure" not in event_kinds(namespace)
+    assert (await namespace.status()).alarms == []
+    (run,) = (await namespace.runs(limit=5, cursor=None)).runs
+    report = (await namespace.run(run_id=run.run_id)).report
+    assert report is not None
+    assert report["shortfall"] == {"memories": 7, "bytes": 0}, "of stage 1, and told"
+    await fill(namespace, many(6, "more"))
+    await settle(namespace)
+    assert sum(counted(namespace)[:2]) == 45
+    assert "forgetting.pressure" not in event_kinds(namespace)
+
+
+@pytest.mark.gate("AUTO-41")
+async def test_pressure_tells_what_forgetting_lacks_and_not_what_spilling_does(
+    world: World,
+) -> None:
+    namespace = await world.open(forgetThresholdCount=20, forgetThresholdTotal=50)
+    strong = [memory(f"s{number}", days=10, importance=0.9) for number in range(15)]
+    await fill(namespace, [*many(40, pinned=True), *strong])
+    await settle(namespace)
+    assert counted(namespace) == (40, 15, 0)
+    told = query(namespace, "SELECT payload FROM events WHERE kind = 'forgetting.pressure'")
+    assert [json.loads(payload)["memories"] for (payload,) in told] == [10]
 
 
 @pytest.mark.gate("AUTO-08")
