@@ -13,7 +13,7 @@ from typing import Any, Literal
 import structlog
 
 from sidecar.clock import Clock
-from sidecar.errors import Corrupt, InvalidParams, ShuttingDown
+from sidecar.errors import Corrupt, InvalidParams, Overloaded, ShuttingDown
 from sidecar.estimate import Estimator
 from sidecar.exporting import export_page
 from sidecar.limits import THAWS_PER_RECALL_MAX, TOUCH_FLUSH_SECONDS, TOUCHED_BY_TOP
@@ -30,11 +30,13 @@ from sidecar.model import (
     Tier,
 )
 from sidecar.namespace_cycles import NamespaceCycles
-from sidecar.recalling import Recall, RecallRequest, type_codes
+from sidecar.plan.plan import Snapshot
+from sidecar.recalling import VIEWS_MAX, Recall, RecallRequest, type_codes
 from sidecar.reports import Explanation, ExportPage, MemoryList, NamespaceStatus, RecallReport
 from sidecar.shown import memory_of
 from sidecar.status import explanation_of, status_of
 from sidecar.store import links, rows
+from sidecar.store.cold_search import read_commits
 from sidecar.store.payload import Payload
 from sidecar.store.records import live_row
 from sidecar.store.rows import Row
@@ -121,9 +123,7 @@ class NamespaceReads(NamespaceCycles):
         """Why policies would or would not take one live memory."""
 
         def work() -> Explanation:
-            with self.store.readers.borrow() as connection:
-                row = live_row(connection, id)
-            snapshot = self.touches.folded(self.store.columns.snapshot())
+            row, snapshot = self._scored(id)
             return explanation_of(
                 row, snapshot, self.book.cascade(), self.sweeper, policy, self.clock.now_ms()
             )
@@ -174,6 +174,20 @@ class NamespaceReads(NamespaceCycles):
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, ShuttingDown):
             log.error("background work failed", namespace=self.name, exc_info=error)
+
+    def _scored(self, memory_id: str) -> tuple[Row, Snapshot]:
+        """A live memory and what is planned from, with it; once more where it moved in between.
+
+        Raises MemoryNotFound, which says if it is forgotten, and Overloaded.
+        """
+        for _ in range(VIEWS_MAX):
+            with self.store.readers.view() as connection:
+                row = live_row(connection, memory_id)
+                self.store.columns.progress.follow(read_commits(connection))
+            snapshot = self.touches.folded(self.store.columns.snapshot())
+            if row.rid in snapshot.rid:
+                return row, snapshot
+        raise Overloaded("The memory comes and goes too fast to be looked at", remedy="ask again")
 
     def _or_damaged(self, connection: Connection, row: Row) -> Memory | None:
         """None for a damaged memory: it must not hide the rest of a page. Status counts it."""
