@@ -191,6 +191,15 @@ FORGETTING: Final = (
     ),
     Sabotage(
         "P5",
+        "the brake does not count what was destroyed",
+        "sidecar/apply/brake.py",
+        "return taken - int(found[0][0])",
+        'return connection.execute("SELECT count(*) FROM memories WHERE moved_run = ?",'
+        " (run_id,)).fetchall()[0][0]",
+        f"{BRAKE}::test_what_was_destroyed_counts_for_the_rest_of_its_day",
+    ),
+    Sabotage(
+        "P5",
         "a cycle prunes what is pinned",
         "sidecar/plan/cycle.py",
         "    draft.action[rows] = KEPT\n    draft.skipped[rows] = first",

@@ -12,6 +12,7 @@ import numpy as np
 from ulid import ULID
 
 from sidecar.apply import compact, ending, journal
+from sidecar.apply.brake import Window, window_since
 from sidecar.apply.destroy import Destroyer, Destruction
 from sidecar.apply.ending import (
     CYCLE_COMPLETED,
@@ -277,22 +278,16 @@ class Runner:
         self.finish(header, payload, "gc.completed", payload)
 
     def forgotten_in_window(self) -> int:
-        """How many memories runs of a policy forgot in the last 24 hours (and are forgotten)."""
-        kinds = ", ".join(f"'{kind}'" for kind in sorted(POLICY_RUNS))
-        query = (
-            "SELECT count(*) FROM memories m JOIN runs r ON r.run_id = m.moved_run"
-            f" WHERE m.forgotten_at > ? AND m.tier = ? AND r.kind IN ({kinds})"
-        )
-        since = self._clock.now_ms() - BRAKE_WINDOW_MS
-        with self._store.readers.borrow() as connection:
-            return connection.execute(query, (since, FORGOTTEN)).fetchall()[0][0]
+        """How many memories count for the brake now: see `window_since`."""
+        return self._window().forgotten
 
     def oldest_in_window(self) -> int | None:
-        """When the oldest memory of the brake's window was forgotten."""
-        query = "SELECT min(forgotten_at) FROM memories WHERE forgotten_at > ? AND tier = ?"
-        since = self._clock.now_ms() - BRAKE_WINDOW_MS
-        with self._store.readers.borrow() as connection:
-            return connection.execute(query, (since, FORGOTTEN)).fetchall()[0][0]
+        """When the first run ended that counts for the brake now, ms."""
+        return self._window().oldest
+
+    def _window(self) -> Window:
+        with self._store.readers.view() as connection:
+            return window_since(connection, self._clock.now_ms() - BRAKE_WINDOW_MS)
 
     def suggest_gc(self, warn_gigabytes: float) -> None:
         """Say once a run that much of the disk is forgotten and could be given back."""

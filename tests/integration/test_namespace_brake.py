@@ -2,11 +2,15 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sidecar.apply import moves
+from sidecar.apply.moves import RunStopped
 from sidecar.limits import BRAKE_MEMORIES_MIN, BRAKE_STORE_MEMORIES_MIN
 from sidecar.model import MemoryInput
+from tests.collecting import destroy
 from tests.namespaces import (
     DAY,
     HOUR,
@@ -21,6 +25,7 @@ from tests.namespaces import (
     many,
     memory,
     put,
+    restore,
     settle,
     sweep,
     tiers,
@@ -100,6 +105,86 @@ async def test_resuming_tries_again_at_once_and_the_brake_still_holds(world: Wor
         await namespace.resume()
         await settle(namespace)
     assert counted(namespace)[2] == 40
+
+
+@pytest.mark.gate("RUN-14")
+async def test_what_was_destroyed_counts_for_the_rest_of_its_day(world: World) -> None:
+    namespace = await world.open(automatic=False, forgetThresholdTotal=10)
+    await fill(namespace, many(200))
+    first = await sweep(namespace)
+    assert first.counts["forget"] == 40
+    await destroy(namespace, *decided(first)[:30])
+    assert counted(namespace) == (160, 0, 10)
+    second = await sweep(namespace)
+    assert second.brake is not None
+    assert (second.brake.forgotten_in_window, second.brake.allowed) == (40, 0)
+    assert second.counts["forget"] == 0
+    world.pass_time(DAY)
+    assert (await sweep(namespace)).counts["forget"] == 32
+
+
+@pytest.mark.gate("RUN-14")
+@pytest.mark.parametrize("way", ["restored", "undone", "written"])
+async def test_what_is_back_counts_no_more(world: World, way: str) -> None:
+    namespace = await world.open(automatic=False, forgetThresholdTotal=10)
+    await fill(namespace, many(200))
+    first = await sweep(namespace)
+    if way == "undone":
+        await namespace.undo(run_id=str(first.run_id))
+    elif way == "restored":
+        await restore(namespace, *decided(first)[:10])
+    else:
+        again = [memory(one, days=1) for one in decided(first)[:10]]
+        await namespace.put_many(memories=again, if_exists="replace", partial=False)
+    second = await sweep(namespace)
+    counted_on = 0 if way == "undone" else 30
+    assert second.brake is not None
+    assert second.brake.forgotten_in_window == counted_on
+    assert second.counts["forget"] == 40 - counted_on
+
+
+@pytest.mark.gate("RUN-14")
+async def test_what_the_host_forgets_does_not_end_the_pause_of_the_brake_sooner(
+    world: World,
+) -> None:
+    namespace = await world.open(automatic=False, forgetThresholdTotal=10)
+    await fill(namespace, many(200))
+    await namespace.forget(ids=[f"m{n:05}" for n in range(100, 150)], reason="asked")
+    world.pass_time(2 * HOUR)
+    await namespace.resume()
+    await settle(namespace)
+    assert counted(namespace)[2] == 50 + 30
+    (pause,) = (await namespace.thresholds_report()).paused
+    assert (pause.reason, pause.until) == ("braked", NOW + 2 * HOUR + DAY)
+
+
+@pytest.mark.gate("RUN-14")
+@pytest.mark.parametrize("days", [0, 3])
+async def test_a_run_that_was_cut_short_counts_whole_for_a_day_from_its_end(
+    world: World, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = await world.open(automatic=False, forgetThresholdTotal=10)
+    await fill(namespace, many(2_000))
+    record = moves.Mover._record
+
+    def stopping(self: Any, *arguments: Any) -> None:
+        record(self, *arguments)
+        namespace.runner.stopping.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moves.Mover, "_record", stopping)
+        with pytest.raises(RunStopped):
+            await sweep(namespace)
+    assert 0 < counted(namespace)[2] < 400
+    await world.registry.close_all()
+    await world.start(NOW + days * DAY)
+    namespace = await world.registry.open("default", False)
+    assert counted(namespace)[2] == 400
+    report = await sweep(namespace)
+    assert report.brake is not None
+    assert (report.brake.forgotten_in_window, report.counts["forget"]) == (400, 0)
+    world.pass_time(DAY)
+    assert (await sweep(namespace)).counts["forget"] == 320
 
 
 @pytest.mark.gate("RUN-11")

@@ -1,0 +1,67 @@
+"""What the brake counts, read from the ledger: the decisions, not the rows, which may be gone."""
+
+import json
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from sidecar.apply import journal
+from sidecar.apply.journal import MOVED
+from sidecar.apply.moves import POLICY_RUNS
+from sidecar.model import FORGOTTEN
+from sidecar.plan.plan import FORGET
+from sidecar.store.sqlite.typed import Connection
+
+# Of these rows of a run, so many are back: live, or forgotten once more by another run.
+_BACK: Final = (
+    "SELECT count(*) FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
+    " AND (tier <> ? OR moved_run <> ?)"
+)
+
+
+class Window(NamedTuple):
+    """How many memories count for the brake, and when the first run that took any ended, ms.
+
+    `oldest` is None where nothing counts, or only what a run took that has not ended.
+    """
+
+    forgotten: int
+    oldest: int | None
+
+
+def window_since(connection: Connection, since: int) -> Window:
+    """What runs of a policy that ended after `since` (ms), or have not ended, forgot.
+
+    A memory counts until it is back by a restore, an undo or a write. One that was destroyed
+    counts on, or destroying would let more go the same day. What a run did before it was cut
+    short counts from when it was finished, and until then. What a host forgets counts nothing.
+    """
+    forgotten, oldest = 0, None
+    for run_id, kind, ended in _runs_since(connection, since):
+        count = _taken(connection, run_id) if kind in POLICY_RUNS else 0
+        forgotten += count
+        if count and ended is not None:
+            oldest = ended if oldest is None else min(oldest, ended)
+    return Window(forgotten, oldest)
+
+
+def _runs_since(connection: Connection, since: int) -> Iterator[tuple[str, str, int | None]]:
+    """The runs of the window, newest first: they come one after the other, and so they end."""
+    query = "SELECT run_id, kind, finished_at FROM runs ORDER BY run_id DESC"
+    for run_id, kind, ended in connection.execute(query):
+        if ended is not None and ended <= since:
+            return
+        yield run_id, kind, ended
+
+
+def _taken(connection: Connection, run_id: str) -> int:
+    """How many memories a run has forgotten that are not back."""
+    decisions, outcomes = journal.all_decisions(connection, run_id)
+    done = (outcomes == MOVED) & (decisions["action"] == FORGET)
+    taken = int(np.count_nonzero(done))
+    if not taken:
+        return 0
+    rids = json.dumps(decisions["rid"][done].tolist())
+    found = connection.execute(_BACK, (rids, FORGOTTEN, run_id)).fetchall()
+    return taken - int(found[0][0])
