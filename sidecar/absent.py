@@ -6,9 +6,13 @@ from typing import Final
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import PlanUnknown
 from sidecar.estimate import NeutralEstimator
-from sidecar.model import MEMORY_TYPES
+from sidecar.lifecycle_config import LifecycleOptions
+from sidecar.lifecycle_reports import ArchivedPage, ForgetSummary, ReasonCounts
+from sidecar.model import MEMORY_TYPES, STATUSES
 from sidecar.plan.cycle_plan import CYCLE_ACTIONS, CYCLE_POLICY
+from sidecar.plan.lifecycle import LIFECYCLE_POLICY
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
+from sidecar.reasons import InvalidationReason
 from sidecar.reports import ExportPage, SweepReport, ThresholdsReport, ThresholdValue, TierCounts
 from sidecar.thresholds import DEFAULTS
 
@@ -98,6 +102,60 @@ def no_cycle(namespace: str, *, now: int, plan_id: str | None = None) -> Forgett
         space_note=None,
         duration_ms=0.0,
     )
+
+
+def no_lifecycle(
+    namespace: str, options: LifecycleOptions, *, now: int, plan_id: str | None = None
+) -> ForgetSummary:
+    """The report of a dry run of active forgetting over no memories. It has no plan to apply.
+
+    Raises PlanUnknown where the call named a plan.
+    """
+    if plan_id is not None:
+        raise PlanUnknown(remedy="plan again with dryRun: true")
+    return ForgetSummary(
+        namespace=namespace,
+        run_id=None,
+        plan_id=None,
+        dry_run=True,
+        trigger="call",
+        now=now,
+        policy_version=LIFECYCLE_POLICY.version,
+        forget_enabled=options.forget_enabled,
+        forced=False,
+        usefulness_floor=options.usefulness_floor,
+        min_age_days=options.min_age_days,
+        protect_use_count=options.protect_use_count,
+        harmful_floor=options.harmful_floor,
+        scanned=0,
+        unscored=0,
+        candidate_count=0,
+        archived=0,
+        skipped=0,
+        failed=0,
+        by_skipped={},
+        brake=None,
+        candidates=[],
+        candidates_truncated=False,
+        duration_ms=0.0,
+    )
+
+
+def no_reasons(namespace: str) -> ReasonCounts:
+    """The counts of a namespace without memories."""
+    return ReasonCounts(
+        namespace=namespace,
+        total=0,
+        reasons={reason.value: 0 for reason in InvalidationReason},
+        statuses=dict.fromkeys(STATUSES[1:], 0),
+        texts=[],
+        texts_truncated=False,
+    )
+
+
+def no_archived() -> ArchivedPage:
+    """The only page of archived memories where there are none."""
+    return ArchivedPage(memories=[], cursor=None)
 
 
 def _no_tiers() -> TierCounts:

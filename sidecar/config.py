@@ -21,12 +21,14 @@
     [namespaces.me.cycle]             for one namespace, over [cycle]
     fade_interval_days = 14
 
+    [lifecycle]                       as [cycle]; FORGETD_LIFECYCLE_<KEY>
+    forget_enabled = true
+
 Every variable may also be written out as FORGETD_<SECTION>_<KEY>. An unknown key is an error.
 """
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,21 +37,17 @@ from typing import Any, Final, Literal, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from sidecar.config_text import line_of
-from sidecar.cycle_config import (
-    CYCLE_KEYS,
-    CycleOptions,
-    CycleValue,
-    cycle_options,
-    parse_cycle_value,
-)
+from sidecar.config_text import ConfigText
+from sidecar.cycle_config import CYCLE, CycleOptions
 from sidecar.errors import ConfigError, InvalidParams
+from sidecar.lifecycle_config import LIFECYCLE, LifecycleOptions
 from sidecar.limits import (
     GC_DAYS_MAX,
     GC_STANDING_ORDER_DAYS_MIN,
     NAMESPACE_NAME_BYTES_MAX,
 )
 from sidecar.locations import socket_path, state_directory
+from sidecar.option_table import OptionTable, OptionValue
 from sidecar.suggest import quoted, remedy_for
 from sidecar.thresholds import SNAKE_BY_WIRE, WIRE_BY_SNAKE, Value, parse_threshold
 
@@ -85,13 +83,20 @@ NAMESPACE_NAME: Final = re.compile(
 )
 DAEMON_KEYS: Final = DaemonSection.__struct_fields__
 GC_KEYS: Final = GcSection.__struct_fields__
-SECTIONS: Final = ("daemon", "gc", "thresholds", "cycle", "namespaces")
-NAMESPACE_SECTIONS: Final = ("thresholds", "cycle")
+# The sections that are tables of options, for all namespaces and for one.
+OPTION_TABLES: Final[dict[str, OptionTable[Any]]] = {
+    table.name: table for table in (CYCLE, LIFECYCLE)
+}
+SECTIONS: Final = ("daemon", "gc", "thresholds", *OPTION_TABLES, "namespaces")
+NAMESPACE_SECTIONS: Final = ("thresholds", *OPTION_TABLES)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings, checked. Thresholds go by wire name, and only those that are given.
+
+    `options` are the given ones of each section of OPTION_TABLES, `own_options` those of one
+    namespace, by its casefolded name.
 
     `origins` says of every setting, by dotted name (`daemon.socket`,
     `thresholds.low_watermark`, `namespaces.me.thresholds.low_watermark`), where it is from.
@@ -102,9 +107,11 @@ class Config:
     gc: GcSection = field(default_factory=GcSection)
     thresholds: dict[str, Value] = field(default_factory=dict[str, Value])
     namespaces: dict[str, dict[str, Value]] = field(default_factory=dict[str, dict[str, Value]])
-    cycle: dict[str, CycleValue] = field(default_factory=dict[str, CycleValue])
-    cycles: dict[str, dict[str, CycleValue]] = field(
-        default_factory=dict[str, dict[str, CycleValue]]
+    options: dict[str, dict[str, OptionValue]] = field(
+        default_factory=dict[str, dict[str, OptionValue]]
+    )
+    own_options: dict[str, dict[str, dict[str, OptionValue]]] = field(
+        default_factory=dict[str, dict[str, dict[str, OptionValue]]]
     )
     origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
 
@@ -116,7 +123,16 @@ class Config:
 
     def cycle_for(self, namespace: str) -> CycleOptions:
         """What the cycle of one namespace goes by."""
-        return cycle_options({**self.cycle, **self.cycles.get(namespace.casefold(), {})})
+        return CYCLE.options(self.options_for("cycle", namespace))
+
+    def lifecycle_for(self, namespace: str) -> LifecycleOptions:
+        """What active forgetting in one namespace goes by."""
+        return LIFECYCLE.options(self.options_for("lifecycle", namespace))
+
+    def options_for(self, section: str, namespace: str) -> dict[str, OptionValue]:
+        """The given options of one section for one namespace."""
+        own = self.own_options.get(namespace.casefold(), {})
+        return {**self.options.get(section, {}), **own.get(section, {})}
 
 
 def default_config_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -166,25 +182,27 @@ def _read(path: Path, *, must_exist: bool) -> str:
         ) from None
 
 
-class _Reader:
+class _Reader(ConfigText):
     """Checks one file's text and one environment, and lays them over each other."""
 
     def __init__(self, path: Path, text: str, environ: Mapping[str, str]) -> None:
-        self.path = path
-        self.text = text
-        self.environ = environ
+        super().__init__(path, text, environ)
         self.origins: dict[str, Origin] = {}
-        self.cycles: dict[str, dict[str, CycleValue]] = {}
+        self.own_options: dict[str, dict[str, dict[str, OptionValue]]] = {}
 
     def config(self, flags: Mapping[str, object]) -> Config:
-        document = self._document()
-        self._refuse_unknown(document, SECTIONS, ())
+        document = self.document()
+        self.refuse_unknown(document, SECTIONS, ())
         thresholds = self._file_thresholds(document.get("thresholds", {}), ("thresholds",))
         thresholds |= self._environment_thresholds()
-        cycle = self._file_cycle(document.get("cycle", {}), ("cycle",))
-        cycle |= self._environment_cycle()
+        options = {
+            name: self._file_options(table, document.get(name, {}), (name,))
+            | self._environment_options(table)
+            for name, table in OPTION_TABLES.items()
+        }
         namespaces = self._namespaces(document.get("namespaces", {}))
-        self._check_cycles(cycle)
+        for table in OPTION_TABLES.values():
+            self._check_options(table, options[table.name])
         daemon = self._daemon(document.get("daemon", {}), flags)
         return Config(
             daemon=daemon,
@@ -192,21 +210,15 @@ class _Reader:
             gc=self._gc(document.get("gc", {})),
             thresholds=thresholds,
             namespaces=namespaces,
-            cycle=cycle,
-            cycles=self.cycles,
+            options=options,
+            own_options=self.own_options,
             origins=self.origins,
         )
 
-    def _document(self) -> dict[str, object]:
-        try:
-            return tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError(f"{self.path}: {error}", "mend the line named") from None
-
     def _daemon(self, table: object, flags: Mapping[str, object]) -> DaemonSection:
-        section = self._table(table, ("daemon",))
-        self._refuse_unknown(section, DAEMON_KEYS, ("daemon",))
-        self._refuse_unknown_variables("DAEMON", DAEMON_KEYS)
+        section = self.table(table, ("daemon",))
+        self.refuse_unknown(section, DAEMON_KEYS, ("daemon",))
+        self.refuse_unknown_variables("DAEMON", DAEMON_KEYS)
         given: dict[str, str] = {}
         for key in DAEMON_KEYS:
             value, origin, shown = self._layered(key, section, flags)
@@ -231,21 +243,21 @@ class _Reader:
         )
 
     def _gc(self, table: object) -> GcSection:
-        section = self._table(table, ("gc",))
-        self._refuse_unknown(section, GC_KEYS, ("gc",))
-        self._refuse_unknown_variables("GC", ())
+        section = self.table(table, ("gc",))
+        self.refuse_unknown(section, GC_KEYS, ("gc",))
+        self.refuse_unknown_variables("GC", ())
         for key in GC_KEYS:
             self.origins[f"gc.{key}"] = "file" if key in section else "default"
         allow_rpc, days = section.get("allow_rpc", False), section.get("standing_order_days", 0)
         if not isinstance(allow_rpc, bool):
             raise ConfigError(
-                f"{self._where(('gc', 'allow_rpc'))} must be true or false", "write true or false"
+                f"{self.where(('gc', 'allow_rpc'))} must be true or false", "write true or false"
             )
         least = GC_STANDING_ORDER_DAYS_MIN
         known = isinstance(days, int) and (days == 0 or least <= days <= GC_DAYS_MAX)
         if not isinstance(days, int) or isinstance(days, bool) or not known:
             raise ConfigError(
-                f"{self._where(('gc', 'standing_order_days'))} must be 0 (never) or an integer"
+                f"{self.where(('gc', 'standing_order_days'))} must be 0 (never) or an integer"
                 f" from {least} to {GC_DAYS_MAX}",
                 f"write 0, or at least {least}",
             )
@@ -264,21 +276,21 @@ class _Reader:
         for name, value in found.items():
             return value, "env", name
         if key in section:
-            return section[key], "file", self._where(("daemon", key))
+            return section[key], "file", self.where(("daemon", key))
         return None, "default", key
 
     def _file_thresholds(self, table: object, at: tuple[str, ...]) -> dict[str, Value]:
-        section = self._table(table, at)
-        self._refuse_unknown(section, tuple(WIRE_BY_SNAKE), at)
+        section = self.table(table, at)
+        self.refuse_unknown(section, tuple(WIRE_BY_SNAKE), at)
         return {
             WIRE_BY_SNAKE[key]: self._threshold(
-                key, value, self._where((*at, key)), ".".join((*at, key)), "file"
+                key, value, self.where((*at, key)), ".".join((*at, key)), "file"
             )
             for key, value in section.items()
         }
 
     def _environment_thresholds(self) -> dict[str, Value]:
-        self._refuse_unknown_variables("THRESHOLDS", tuple(WIRE_BY_SNAKE))
+        self.refuse_unknown_variables("THRESHOLDS", tuple(WIRE_BY_SNAKE))
         values: dict[str, Value] = {}
         for wire, key in SNAKE_BY_WIRE.items():
             variable = f"FORGETD_THRESHOLDS_{key.upper()}"
@@ -297,93 +309,80 @@ class _Reader:
         self.origins[dotted] = origin
         return parsed
 
-    def _file_cycle(self, table: object, at: tuple[str, ...]) -> dict[str, CycleValue]:
-        section = self._table(table, at)
-        self._refuse_unknown(section, CYCLE_KEYS, at)
+    def _file_options(
+        self, table: OptionTable[Any], section: object, at: tuple[str, ...]
+    ) -> dict[str, OptionValue]:
+        values = self.table(section, at)
+        self.refuse_unknown(values, table.keys, at)
         return {
-            key: self._cycle_value(
-                key, value, self._where((*at, key)), ".".join((*at, key)), "file"
+            key: self._option(
+                table, key, value, self.where((*at, key)), ".".join((*at, key)), "file"
             )
-            for key, value in section.items()
+            for key, value in values.items()
         }
 
-    def _environment_cycle(self) -> dict[str, CycleValue]:
-        self._refuse_unknown_variables("CYCLE", CYCLE_KEYS)
-        values: dict[str, CycleValue] = {}
-        for key in CYCLE_KEYS:
-            variable = f"FORGETD_CYCLE_{key.upper()}"
+    def _environment_options(self, table: OptionTable[Any]) -> dict[str, OptionValue]:
+        section = table.name.upper()
+        self.refuse_unknown_variables(section, table.keys)
+        values: dict[str, OptionValue] = {}
+        for key in table.keys:
+            variable = f"FORGETD_{section}_{key.upper()}"
             if text := self.environ.get(variable):
-                value = _number_or_text(text)
-                values[key] = self._cycle_value(key, value, variable, f"cycle.{key}", "env")
+                value, dotted = _number_or_text(text), f"{table.name}.{key}"
+                values[key] = self._option(table, key, value, variable, dotted, "env")
         return values
 
-    def _cycle_value(
-        self, key: str, value: object, where: str, dotted: str, origin: Origin
-    ) -> CycleValue:
+    def _option(
+        self,
+        table: OptionTable[Any],
+        key: str,
+        value: object,
+        where: str,
+        dotted: str,
+        origin: Origin,
+    ) -> OptionValue:
         try:
-            parsed = parse_cycle_value(key, value)
+            parsed = table.parse(key, value)
         except InvalidParams as error:
             raise _out_of_bounds(where, error) from None
         self.origins[dotted] = origin
         return parsed
 
-    def _check_cycles(self, common: Mapping[str, CycleValue]) -> None:
+    def _check_options(self, table: OptionTable[Any], common: Mapping[str, OptionValue]) -> None:
         """Check what only holds together, for all namespaces and for each that has its own."""
-        tables = {("namespaces", name, "cycle"): own for name, own in self.cycles.items()}
-        for at, own in {("cycle",): {}, **tables}.items():
+        tables: dict[tuple[str, ...], dict[str, OptionValue]] = {(table.name,): {}}
+        for name, own in self.own_options.items():
+            if table.name in own:
+                tables["namespaces", name, table.name] = own[table.name]
+        for at, own in tables.items():
             try:
-                cycle_options({**common, **own}, ".".join(at))
+                table.options({**common, **own}, ".".join(at))
             except InvalidParams as error:
                 remedy = str(error.data.get("remedy"))
                 raise ConfigError(f"{self.path}: {error}", remedy) from None
 
     def _namespaces(self, tables: object) -> dict[str, dict[str, Value]]:
         found: dict[str, dict[str, Value]] = {}
-        for name, table in self._table(tables, ("namespaces",)).items():
+        for name, table in self.table(tables, ("namespaces",)).items():
             at = ("namespaces", name)
             if not NAMESPACE_NAME.fullmatch(name) or name.casefold() in found:
                 raise ConfigError(
-                    f"{self._where(at)} is no namespace's name, or stands there twice in other "
+                    f"{self.where(at)} is no namespace's name, or stands there twice in other "
                     "letter case",
                     f"name each namespace once, as it is called: 1 to {NAMESPACE_NAME_BYTES_MAX} "
                     "of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
                 )
-            section = self._table(table, at)
-            self._refuse_unknown(section, NAMESPACE_SECTIONS, at)
+            section = self.table(table, at)
+            self.refuse_unknown(section, NAMESPACE_SECTIONS, at)
             found[name.casefold()] = self._file_thresholds(
                 section.get("thresholds", {}), (*at, "thresholds")
             )
-            if "cycle" in section:
-                own = self._file_cycle(section["cycle"], (*at, "cycle"))
-                self.cycles[name.casefold()] = own
+            self.own_options[name.casefold()] = {
+                known: self._file_options(table, section[known], (*at, known))
+                for known, table in OPTION_TABLES.items()
+                if known in section
+            }
         return found
-
-    def _table(self, value: object, at: tuple[str, ...]) -> dict[str, object]:
-        if not isinstance(value, dict):
-            raise ConfigError(f"{self._where(at)} must be a table", f"write [{'.'.join(at)}]")
-        return cast(dict[str, object], value)
-
-    def _refuse_unknown(
-        self, table: Mapping[str, object], known: tuple[str, ...], at: tuple[str, ...]
-    ) -> None:
-        for key in table:
-            if key not in known:
-                raise ConfigError(f"{self._where((*at, key))} is not known", remedy_for(key, known))
-
-    def _refuse_unknown_variables(self, section: str, keys: tuple[str, ...]) -> None:
-        prefix = f"FORGETD_{section}_"
-        known = [prefix + key.upper() for key in keys]
-        for variable in self.environ:
-            if variable.startswith(prefix) and variable not in known:
-                raise ConfigError(
-                    f"the environment variable {quoted(variable)} is not known",
-                    remedy_for(variable, known),
-                )
-
-    def _where(self, at: tuple[str, ...]) -> str:
-        """`file:line: dotted.key`, or without the line where it cannot be told."""
-        line = line_of(self.text, at)
-        return f"{self.path}{f':{line}' if line else ''}: {quoted('.'.join(at))}"
 
 
 def _out_of_bounds(where: str, error: InvalidParams) -> ConfigError:

@@ -4,17 +4,14 @@ They stand in `forgetd.toml` under `[cycle]`, and for one namespace under
 `[namespaces.NAME.cycle]`, by the names of the fields of `CycleOptions`.
 """
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
 from sidecar.errors import InvalidParams
-from sidecar.limits import INTEGER_MAX
-from sidecar.suggest import quoted, remedy_for, shortened
-from sidecar.thresholds import DAYS_MAX
+from sidecar.option_table import Days, OptionTable, OptionValue, PositiveCount
 
 if TYPE_CHECKING:
     from sidecar.plan.cycle_settings import CycleSettings
@@ -22,10 +19,7 @@ if TYPE_CHECKING:
 HOURS_MAX: Final = 8_760
 RESOLVER_DEFAULT: Final = "exact"
 
-CycleValue = bool | int | float | str
 Hours = Annotated[float, Meta(gt=0, le=HOURS_MAX)]
-Days = Annotated[float, Meta(ge=0, le=DAYS_MAX)]
-Outcomes = Annotated[int, Meta(ge=1, le=INTEGER_MAX)]
 Threshold = Annotated[float, Meta(ge=0, le=1)]
 Share = Annotated[float, Meta(gt=0, le=1)]
 ProperShare = Annotated[float, Meta(gt=0, lt=1)]
@@ -59,77 +53,30 @@ class CycleOptions(Struct, frozen=True, kw_only=True):
     procedural_prune_threshold: Threshold = 0.05
     procedural_fade_threshold: Threshold = 0.15
     procedural_low_perf_wilson_threshold: Threshold = 0.1
-    procedural_low_perf_min_outcomes: Outcomes = 10
+    procedural_low_perf_min_outcomes: PositiveCount = 10
     semantic_duplicate_threshold: Share = 0.95
     duplicate_guard: bool = True
     duplicate_resolver: ResolverName = RESOLVER_DEFAULT
 
 
-_FIELDS: Final = {field.name: field for field in msgspec.structs.fields(CycleOptions)}
-CYCLE_KEYS: Final[tuple[str, ...]] = tuple(_FIELDS)
 _NOT_PLANNED_WITH: Final = ("enabled", "interval_hours", "duplicate_resolver")
 
 
-def parse_cycle_value(name: str, value: object, path: str = "cycle") -> CycleValue:
-    """Check one option by its name. `path` is where the table stands.
-
-    Shares, days and hours come back as floats. Raises InvalidParams for an unknown name or a
-    value out of bounds, with the field, the bound and the remedy.
-    """
-    field = _FIELDS.get(name)
-    if field is None:
-        raise InvalidParams(
-            f"{path} has no option named {quoted(name)}",
-            field=f"{path}.{shortened(name)}",
-            bound="only options that are known",
-            remedy=remedy_for(name, CYCLE_KEYS),
-        )
-    try:
-        parsed: CycleValue = msgspec.convert(value, field.type)
-        if isinstance(parsed, str) or math.isfinite(parsed):
-            return parsed
-    except (msgspec.ValidationError, OverflowError):
-        pass
-    bound = bound_of_cycle(name)
-    raise InvalidParams(
-        f"{path}.{name} must be {bound}",
-        field=f"{path}.{name}",
-        bound=bound,
-        remedy=f"give {bound}; the default is {_shown(field.default)}",
-    )
-
-
-def bound_of_cycle(name: str) -> str:
-    """The rule of the option with this name, in words."""
-    declared: Any = _FIELDS[name].type
-    if declared is bool:
-        return "true or false"
-    kind, meta = declared.__origin__, declared.__metadata__[0]
-    if kind is str:
-        return f'a name, or "module:name", of at most {meta.max_length} characters'
-    noun = "an integer" if kind is int else "a number"
-    low = f"from {meta.ge}" if meta.ge is not None else f"greater than {meta.gt}"
-    high = f"less than {meta.lt}" if meta.lt is not None else f"at most {meta.le}"
-    return f"{noun} {low} and {high}"
-
-
-def cycle_options(values: Mapping[str, CycleValue], path: str = "cycle") -> CycleOptions:
-    """The options in force when `values` (each parsed) are set over the defaults.
-
-    Raises InvalidParams where a prune threshold is above the fade threshold of its type.
-    """
-    options = msgspec.convert(dict(values), CycleOptions)
+def _check_order(options: CycleOptions, given: Mapping[str, OptionValue], path: str) -> None:
+    """Raise InvalidParams where a prune threshold is above the fade threshold of its type."""
     for prune, fade in _ORDERED:
         low, high = getattr(options, prune), getattr(options, fade)
         if low > high:
-            named = prune if prune in values else fade
+            named = prune if prune in given else fade
             raise InvalidParams(
                 f"{path}.{prune} ({low:g}) is above {path}.{fade} ({high:g})",
                 field=f"{path}.{named}",
                 bound=f"{prune} at most {fade}, which are {low:g} and {high:g}",
                 remedy=f"lower {prune}, or raise {fade}",
             )
-    return options
+
+
+CYCLE: Final = OptionTable("cycle", CycleOptions, _check_order)
 
 
 def cycle_settings(options: CycleOptions) -> "CycleSettings":
@@ -139,9 +86,3 @@ def cycle_settings(options: CycleOptions) -> "CycleSettings":
 
     values = msgspec.structs.asdict(options)
     return CycleSettings(**{k: v for k, v in values.items() if k not in _NOT_PLANNED_WITH})
-
-
-def _shown(value: CycleValue) -> str:
-    if isinstance(value, str):
-        return value
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"

@@ -128,6 +128,10 @@ CYCLE_DECISIONS_DEFAULT: Final = 1_000  # as many as its event carries
 VECTORS_IN_RAM_BYTES_MAX: Final = 268_435_456  # compared vectors above this lie in a file
 CYCLE_EXAMPLES: Final = 5  # memories shown as the weakest and as the nearest to a threshold
 
+# Active forgetting.
+CANDIDATE_MEMORIES_DEFAULT: Final = 100  # shown by a report; the rest by runs.decisions
+REASONS_COUNT_MAX: Final = 100  # different texts of hosts that invalidationsByReason tells apart
+
 # Files.
 SEGMENT_BYTES_MAX: Final = 8 * 1_048_576
 FRAME_MEMORIES_MAX: Final = 1_000

@@ -20,6 +20,7 @@ from sidecar.estimate import Estimator
 from sidecar.exact_imports import import_exactly
 from sidecar.idempotency import current_key
 from sidecar.imports import import_foreign
+from sidecar.lifecycle_config import LifecycleOptions
 from sidecar.limits import CLOCK_BACK_TOLERANCE_MS
 from sidecar.model import (
     FORGOTTEN,
@@ -40,6 +41,7 @@ from sidecar.reports import (
 )
 from sidecar.settings_book import PAUSE_CLIENT, PAUSE_CLOCK, SettingsBook
 from sidecar.store import events, rows
+from sidecar.store.beliefs import invalidate_by_id
 from sidecar.store.records import IfExists
 from sidecar.store.rows import Row
 from sidecar.store.signals import record_signal
@@ -67,6 +69,7 @@ class Namespace(NamespaceGc):
         estimator: Estimator,
         config: Mapping[str, Value],
         cycle: CycleOptions,
+        lifecycle: LifecycleOptions,
         reserve: Reserve,
         threads: Threads,
     ) -> "Namespace":
@@ -77,6 +80,7 @@ class Namespace(NamespaceGc):
         loop = asyncio.get_running_loop()
         namespace = cls(name, clock, estimator, threads)
         namespace.cycle_options = cycle
+        namespace.lifecycle_options = lifecycle
         await loop.run_in_executor(threads.runs, namespace._load, directory, config, reserve)
         namespace._start()
         return namespace
@@ -244,8 +248,7 @@ class Namespace(NamespaceGc):
         """Stop believing a memory. What a reason makes of it is in `InvalidationReason`."""
         now = self.clock.now_ms()
         why = InvalidationReason(reason)
-        records = self.store.records
-        return await self._answer(lambda tx: records.invalidate(tx, id, why, now))
+        return await self._answer(lambda tx: invalidate_by_id(tx, id, why, now))
 
     async def feedback(self, *, id: str, signal: Signal) -> Memory:
         """Count, durably, what the host says of a memory's use."""
@@ -290,9 +293,11 @@ class Namespace(NamespaceGc):
 
         return await self._change_book(change)
 
-    async def reconfigure(self, config: Mapping[str, Value], cycle: CycleOptions) -> None:
+    async def reconfigure(
+        self, config: Mapping[str, Value], cycle: CycleOptions, lifecycle: LifecycleOptions
+    ) -> None:
         """Take over what the config file orders now."""
-        self.cycle_options = cycle
+        self.cycle_options, self.lifecycle_options = cycle, lifecycle
         await self._change_book(lambda tx, now: self.book.reconfigure(tx, config, now))
 
     async def apply_open_options(

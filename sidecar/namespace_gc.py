@@ -25,7 +25,7 @@ class NamespaceGc(NamespaceEvents):
             self.clock,
             self.book,
             self.runner,
-            (self.sweeper.shelf, self.cycler.shelf),
+            (self.sweeper.shelf, self.cycler.shelf, self.archiver.shelf),
             self.fold_touches,
         )
 

@@ -44,6 +44,10 @@ class NamespaceLedger(NamespaceRuns):
         if plan_id is not None and plan_id in self.cycler.shelf:
             cycle = self.cycler.shelf.find(plan_id, self.clock.now_ms())
             return decision_page(self.cycler.page(cycle, start, limit), start, len(cycle.plan))
+        if plan_id is not None and plan_id in self.archiver.shelf:
+            useless = self.archiver.shelf.find(plan_id, self.clock.now_ms())
+            page = self.archiver.page(useless, start, limit)
+            return decision_page(page, start, len(useless.plan))
         if plan_id is not None:
             shelved = self.sweeper.shelf.find(plan_id, self.clock.now_ms())
             page = self.sweeper.decisions_of_plan(shelved, start, limit)

@@ -29,7 +29,7 @@ from sidecar.model import (
     Status,
     Tier,
 )
-from sidecar.namespace_cycles import NamespaceCycles
+from sidecar.namespace_lifecycle import NamespaceLifecycle
 from sidecar.plan.plan import Snapshot
 from sidecar.recalling import VIEWS_MAX, Recall, RecallRequest, type_codes
 from sidecar.reports import Explanation, ExportPage, MemoryList, NamespaceStatus, RecallReport
@@ -48,7 +48,7 @@ from sidecar.validation import embedding_bytes
 log = structlog.get_logger("forgetd.namespace")
 
 
-class NamespaceReads(NamespaceCycles):
+class NamespaceReads(NamespaceLifecycle):
     """What `Namespace` is made of besides writing and its settings."""
 
     def __init__(self, name: str, clock: Clock, estimator: Estimator, threads: Threads) -> None:

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from sidecar.apply import ending, journal, restore
 from sidecar.apply.ending import ForgetBegun, RunResult
 from sidecar.apply.forget import decisions_for
-from sidecar.apply.lift import revive_row
 from sidecar.apply.restore import Choice
 from sidecar.apply.runner import Runner
+from sidecar.archiving import Archiver
 from sidecar.automatic import Automatic
 from sidecar.clock import Clock
 from sidecar.cycle_config import CycleOptions
@@ -21,6 +21,7 @@ from sidecar.duplicate_search import DuplicateSearch
 from sidecar.errors import InvalidParams, RunNotUndoable
 from sidecar.estimate import Estimator
 from sidecar.idempotency import Key, current_key
+from sidecar.lifecycle_config import LifecycleOptions
 from sidecar.replies import keep_reply
 from sidecar.reports import (
     ForgetReport,
@@ -29,7 +30,7 @@ from sidecar.reports import (
 )
 from sidecar.run_slots import RunSlots
 from sidecar.settings_book import PAUSE_UNDO, SettingsBook
-from sidecar.store import replies, rows
+from sidecar.store import replies
 from sidecar.store.space import Reserve
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
@@ -48,6 +49,7 @@ class NamespaceRuns(ABC):
     store: Store
     book: SettingsBook
     cycle_options: CycleOptions
+    lifecycle_options: LifecycleOptions
 
     def __init__(self, name: str, clock: Clock, estimator: Estimator, threads: Threads) -> None:
         self.name = name
@@ -85,6 +87,15 @@ class NamespaceRuns(ABC):
             lambda: self.cycle_options,
             DuplicateSearch(self.store, lambda: not self.runner.stopping.is_set()).find,
             self.announce,
+        )
+        self.archiver = Archiver(
+            self.name,
+            self.store,
+            self.clock,
+            self.book,
+            self.touches,
+            self.runner,
+            self.fold_touches,
         )
 
     @abstractmethod
@@ -233,19 +244,11 @@ class NamespaceRuns(ABC):
             return ending.restore_report(connection, begun, result, media, now, took_ms)
 
         def mark(tx: Transaction, by: str) -> None:
-            self._revive(tx, choice.revived)
             if undoes is not None:
                 tx.connection.execute(
                     "UPDATE runs SET state = 'undone', undone_by = ? WHERE run_id = ?", (by, undoes)
                 )
                 self.book.pause(tx, PAUSE_UNDO, None, self.clock.now_ms())
-
-        def settle(tx: Transaction) -> RestoreReport:
-            self._revive(tx, choice.revived)
-            report = report_of(tx.connection, None)
-            if key is not None:
-                keep_reply(tx, key, self.clock.now_ms(), report)
-            return report
 
         if len(choice.decisions) or undoes is not None:
             kind = "restore" if undoes is None else "undo"
@@ -266,21 +269,13 @@ class NamespaceRuns(ABC):
             event = "forgetting.run_undone" if undoes else "forgetting.restore_completed"
             payload = {"counts": report.counts, "undoes": undoes}
             self.runner.finish(header, report, event, payload)
-        elif choice.revived or key is not None:
-            report = self.store.writer.call(settle)
         else:
             with self.store.readers.view() as connection:
                 report = report_of(connection, None)
+            self._keep(key, report)
         if self.automatic is not None:
             self.automatic.notify()
         return report
-
-    def _revive(self, tx: Transaction, rids: Sequence[int]) -> None:
-        now = self.clock.now_ms()
-        for rid in rids:
-            row = rows.by_rid(tx.connection, rid)
-            if row is not None:
-                revive_row(tx, row, now)
 
     async def reply_of(self, key: Key) -> bytes | None:
         """The reply kept for a key, once its run has ended; None where the call is a new one.

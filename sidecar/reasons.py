@@ -47,6 +47,12 @@ class InvalidationReason(StrEnum):
         return _STATUS.get(self, ARCHIVED)
 
 
+def is_reason(text: str) -> bool:
+    """Whether a stored text names a reason, and is not a host's own words."""
+    name = text.strip().lower()
+    return name in _NAMES or name in OTHER_NAMES
+
+
 _NAMES: Final = frozenset(reason.value for reason in InvalidationReason)
 OTHER_NAMES: Final = {"archived": "forgotten", "forgotten/archived": "forgotten"}
 _STATUS: Final = {

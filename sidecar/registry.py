@@ -25,6 +25,7 @@ from sidecar.errors import (
 from sidecar.estimate import Estimator, NeutralEstimator
 from sidecar.gc_reports import GcReport, whole_report
 from sidecar.gc_tokens import PlannedDestruction
+from sidecar.lifecycle_config import LifecycleOptions
 from sidecar.limits import (
     GC_STANDING_ORDER_EVERY_SECONDS,
     GIGABYTE_BYTES,
@@ -105,6 +106,10 @@ class Registry:
         self._used_at[name] = time.monotonic()
         return known
 
+    def lifecycle_options(self, name: str) -> LifecycleOptions:
+        """What the config file orders of active forgetting in a namespace."""
+        return self._config.lifecycle_for(name)
+
     def names(self) -> list[NamespaceListing]:
         """Every namespace there is, with its memories by tier as last counted."""
         listings: list[NamespaceListing] = []
@@ -133,7 +138,9 @@ class Registry:
         """Take over thresholds of a changed config file in every open namespace."""
         self._config = config
         for name, namespace in list(self._open.items()):
-            await namespace.reconfigure(config.thresholds_for(name), config.cycle_for(name))
+            await namespace.reconfigure(
+                config.thresholds_for(name), config.cycle_for(name), config.lifecycle_for(name)
+            )
 
     def wake(self) -> None:
         """Let every open namespace look at its thresholds now (the clock was set)."""
@@ -210,6 +217,7 @@ class Registry:
                     self._estimator,
                     self._config.thresholds_for(name),
                     self._config.cycle_for(name),
+                    self._config.lifecycle_for(name),
                     self._reserve,
                     self._threads,
                 )

@@ -7,7 +7,7 @@ from msgspec import Struct
 from sidecar.media_reports import MediaOutcome, MediaReport
 from sidecar.model import ExportedMemory, Memory, RecalledMemory, Tier
 
-Action = Literal["spill", "forget", "thaw", "restore", "fade", "prune", "keep"]
+Action = Literal["spill", "forget", "thaw", "restore", "fade", "archive", "revive", "prune", "keep"]
 RestoreOutcome = Literal[
     "restored",
     "already_here",

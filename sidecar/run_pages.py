@@ -46,6 +46,17 @@ def run_of_cursor(cursor: str | None) -> tuple[int, str] | None:
             raise _bad_cursor()
 
 
+def archived_of_cursor(cursor: str | None) -> tuple[int, int] | None:
+    """Before which (time, row number) a page of archived memories starts. Raises InvalidParams."""
+    if cursor is None:
+        return None
+    match _read_cursor(cursor):
+        case [int(at), int(rid)]:
+            return at, rid
+        case _:
+            raise _bad_cursor()
+
+
 def _bad_cursor() -> InvalidParams:
     return InvalidParams(
         "$.cursor is not one that the page before gave",

@@ -6,7 +6,8 @@ may import its own layer and those listed for it, nothing else of ours.
 
 BASE = {
     "clock", "config_text", "cycle_reports", "errors", "estimate", "gc_reports", "idempotency",
-    "limits", "locations", "media_reports", "model", "reasons", "reports", "suggest",
+    "lifecycle_reports", "limits", "locations", "media_reports", "model", "reasons", "reports",
+    "suggest",
 }  # fmt: skip
 VALUES = {"base", "strength", "plan", "settings"}
 
@@ -15,7 +16,17 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "base": (BASE, set()),
     "strength": ({"strength"}, {"base"}),
     "plan": ({"plan"}, {"base", "strength"}),
-    "settings": ({"cycle_config", "exchange", "thresholds", "validation"}, {"base", "plan"}),
+    "settings": (
+        {
+            "cycle_config",
+            "exchange",
+            "lifecycle_config",
+            "option_table",
+            "thresholds",
+            "validation",
+        },
+        {"base", "plan"},
+    ),
     "config": ({"config"}, {"base", "settings"}),
     "store": ({"store"}, VALUES),
     "apply": ({"apply"}, VALUES | {"store"}),

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidecar import config, cycle_config, errors, limits, thresholds
+from sidecar import config, errors, limits, thresholds
 from tests.sources import ROOT, name_of, repository_files, text_of, tree_of
 
 PAGES = ("methods", "errors", "limits", "configuration", "operations")
@@ -181,7 +181,7 @@ def test_every_configuration_key_is_documented() -> None:
         *config.DAEMON_KEYS,
         *config.GC_KEYS,
         *thresholds.WIRE_BY_SNAKE,
-        *cycle_config.CYCLE_KEYS,
+        *(key for table in config.OPTION_TABLES.values() for key in table.keys),
     }
 
 

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sidecar.apply.journal import Chunk
+from sidecar.apply.journal import Chunk, counts_for_brake
 from sidecar.limits import SEGMENT_BYTES_MAX
-from sidecar.model import FORGOTTEN, HOT
-from sidecar.plan.plan import FADE
+from sidecar.model import HOT
+from sidecar.plan.plan import IN_PLACE
 from sidecar.store.columns import Columns
 from sidecar.store.encode import EncodedSegment, EncodeResult
 from sidecar.store.sqlite.writer import Transaction
@@ -36,16 +36,16 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """Chunks of one target tier that are encoded together; or that fade, and move nowhere."""
+    """Chunks of one target tier that are encoded together; or that are changed where they lie."""
 
     tier: int
-    fades: bool
+    in_place: bool
     chunks: list[Chunk] = field(default_factory=list[Chunk])
 
     @property
     def moves_down(self) -> bool:
         """Whether its payloads are to be written to a segment."""
-        return not self.fades and self.tier != HOT
+        return not self.in_place and self.tier != HOT
 
 
 def groups_of(
@@ -56,13 +56,13 @@ def groups_of(
     memories = 0
     for chunk in pending:
         decisions = chunk.decisions
-        tier, fades = int(decisions["to_tier"][0]), bool(decisions["action"][0] == FADE)
-        other = group and (group.tier, group.fades) != (tier, fades)
+        tier, in_place = int(decisions["to_tier"][0]), int(decisions["action"][0]) in IN_PLACE
+        other = group and (group.tier, group.in_place) != (tier, in_place)
         if group and (other or memories + len(decisions) > memories_max):
             yield group
             group = None
         if group is None:
-            group, memories = Group(tier, fades), 0
+            group, memories = Group(tier, in_place), 0
         group.chunks.append(chunk)
         memories += len(decisions)
     if group:
@@ -115,7 +115,7 @@ def first_braked(pending: list[Chunk], allowed: int | None, columns: Columns) ->
     if allowed is None or not pending:
         return None
     every = np.concatenate([chunk.decisions for chunk in pending])
-    forgets = every[every["to_tier"] == FORGOTTEN]
+    forgets = every[counts_for_brake(every)]
     present, _, live = columns.rows_at(forgets["rid"].astype(np.int64))
     forgets = forgets[live]
     ranks = np.sort(forgets["rank"][present.change_counter == forgets["counter"]])

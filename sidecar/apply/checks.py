@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from sidecar.apply.journal import MOVED, OUTCOME_CODE
 from sidecar.model import FORGOTTEN, INVALIDATED
 from sidecar.plan.guards import CurrentState, recheck
-from sidecar.plan.plan import FORGET, CascadeSettings
+from sidecar.plan.plan import ARCHIVE, FORGET, CascadeSettings
 from sidecar.store import links
 from sidecar.store.sqlite.typed import Connection
 
@@ -65,7 +65,7 @@ def outcome_of(
         return OUTCOME_CODE["changed"]
     if not by_policy:
         return MOVED
-    forgets = decision["action"] == FORGET
+    forgets = decision["action"] in (FORGET, ARCHIVE)
     linked = forgets and row.superseded_by is not None
     state = CurrentState(
         pinned=bool(row.pinned),

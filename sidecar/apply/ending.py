@@ -18,6 +18,7 @@ from sidecar.apply.forget import answer_of
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Decisions
 from sidecar.cycle_reports import CycleDecision, ForgettingReport
 from sidecar.gc_reports import GcReport
+from sidecar.lifecycle_reports import ForgetSummary
 from sidecar.limits import CYCLE_DECISIONS_DEFAULT, REPORT_NAMED_MAX
 from sidecar.media_reports import MediaOutcome, MediaReport
 from sidecar.model import FORGOTTEN, MEMORY_TYPES, TIERS
@@ -40,6 +41,9 @@ from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 
 CYCLE_COMPLETED: Final = "forgetting.cycle_completed"
+LIFECYCLE_COMPLETED: Final = "lifecycle.forget_completed"
+# What stopped a decision that no promise and no change stopped: a fault of the machine.
+FAULTS: Final = frozenset({"corrupt", "oversized", "disk_full"})
 STAGE_ACTION: Final = {1: SPILL, 2: FORGET}
 
 
@@ -74,6 +78,12 @@ class CycleBegun(Struct, tag="cycle"):
     planned: ForgettingReport
 
 
+class LifecycleBegun(Struct, tag="lifecycle"):
+    """The report of active forgetting as planned, with its candidates and without outcomes."""
+
+    planned: ForgetSummary
+
+
 class RestoreBegun(Struct, tag="restore"):
     """The first ids in order, as for `ForgetBegun`; how often each answer stands; how many ids."""
 
@@ -84,8 +94,8 @@ class RestoreBegun(Struct, tag="restore"):
     paused: bool
 
 
-Begun = SweepBegun | ForgetBegun | RestoreBegun | CycleBegun
-Report = SweepReport | ForgetReport | RestoreReport | ForgettingReport
+Begun = SweepBegun | ForgetBegun | RestoreBegun | CycleBegun | LifecycleBegun
+Report = SweepReport | ForgetReport | RestoreReport | ForgettingReport | ForgetSummary
 
 
 def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> RestoreBegun:
@@ -105,6 +115,8 @@ def restore_begun(namespace: str, choice: restore.Choice, *, paused: bool) -> Re
 
 def stored(report: Report | GcReport | dict[str, Any]) -> bytes:
     """The report as the ledger keeps it: its decisions are in the journal as well."""
+    if isinstance(report, ForgetSummary):
+        report = msgspec.structs.replace(report, candidates=report.candidates[:REPORT_NAMED_MAX])
     if isinstance(report, SweepReport | ForgettingReport):
         report = msgspec.structs.replace(report, decisions=report.decisions[:REPORT_NAMED_MAX])
     return msgspec.json.encode(report)
@@ -254,6 +266,46 @@ def told_of(report: ForgettingReport) -> dict[str, Any]:
     )
     told: dict[str, Any] = msgspec.to_builtins(short)
     return told
+
+
+def lifecycle_report(
+    connection: Connection, begun: LifecycleBegun, result: RunResult, duration_ms: float
+) -> ForgetSummary:
+    """The report of active forgetting that was carried out."""
+    planned, outcomes = begun.planned, result.outcomes
+    left: list[str] = [journal.OUTCOMES[code] for code in outcomes[outcomes != MOVED].tolist()]
+    kept = Counter(why for why in left if why not in FAULTS)
+    named = [one for one in planned.candidates if one.skipped is None]
+    first = result.decisions["rid"][: len(named)]
+    became = dict(
+        zip(journal.ids_of(connection, first), outcomes[: len(named)].tolist(), strict=True)
+    )
+    candidates = [
+        msgspec.structs.replace(
+            one,
+            executed=became[one.id] == MOVED,
+            skipped=None if became[one.id] == MOVED else journal.OUTCOMES[became[one.id]],
+        )
+        if one.id in became
+        else one
+        for one in planned.candidates
+    ]
+    return msgspec.structs.replace(
+        planned,
+        run_id=result.run_id,
+        archived=int(np.count_nonzero(outcomes == MOVED)),
+        skipped=planned.skipped + sum(kept.values()),
+        failed=len(left) - sum(kept.values()),
+        by_skipped=dict(Counter(planned.by_skipped) + kept),
+        candidates=candidates,
+        duration_ms=round(duration_ms, 3),
+    )
+
+
+def told_of_lifecycle(report: ForgetSummary) -> dict[str, Any]:
+    """The payload of the event of active forgetting: its counts, and no memory."""
+    names = ("trigger", "forced", "archived", "skipped", "failed")
+    return {name: getattr(report, name) for name in names}
 
 
 def _named_outcomes(

@@ -2,18 +2,17 @@
 
 from sidecar.plan.plan import REASONS
 from sidecar.store import events, links, rows
+from sidecar.store.rows import Row
 from sidecar.store.sqlite.writer import Transaction
 
 
 def change_factor(
-    tx: Transaction, rid: int, factor: float, reason: int, now: int, run_id: str, *, undo: bool
+    tx: Transaction, row: Row, factor: float, reason: int, now: int, run_id: str, *, undo: bool
 ) -> None:
     """Give a memory another fade factor, with its event.
 
     Taking a fade back leaves the time of the fade: the memory is not faded again at once.
     """
-    row = rows.by_rid(tx.connection, rid)
-    assert row is not None, "the row was there a moment ago, in this transaction"
     before = rows.scalars(row)
     shown = row.value * row.fade_factor
     row.fade_factor = factor

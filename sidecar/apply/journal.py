@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from sidecar.idempotency import PARAMETER
 from sidecar.limits import MOVES_PER_TRANSACTION_MAX, PRUNES_PER_TRANSACTION_MAX
 from sidecar.model import COLD, FORGOTTEN, HOT, TIERS
-from sidecar.plan.plan import ACTIONS, FADE, FORGET, REASONS, SPILL, Plan
+from sidecar.plan.plan import ACTIONS, ARCHIVE, FORGET, IN_PLACE, REASONS, SPILL, Plan
 from sidecar.reports import Decision, RunSummary, ScoreParts
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 
-RunKind = Literal["sweep", "spill", "forget", "restore", "undo", "cycle", "gc"]
+RunKind = Literal["sweep", "spill", "forget", "restore", "undo", "cycle", "lifecycle", "gc"]
 Decisions = NDArray[Any]
 Details = NDArray[Any]
 
@@ -179,15 +179,14 @@ def drop_unbegun(tx: Transaction) -> None:
 
 
 def _chunks(kind: RunKind, decisions: Decisions) -> list[NDArray[np.int64]]:
-    """The places of the decisions of each transaction: fades first, then by target tier.
+    """The places of the decisions of each transaction: what moves nowhere, then by target tier.
 
     Among these in row order, at most a transaction's worth a chunk.
     """
-    fades = decisions["action"] == FADE
-    groups = [np.flatnonzero(fades)]
-    groups += [
-        np.flatnonzero(~fades & (decisions["to_tier"] == tier)) for tier in (HOT, COLD, FORGOTTEN)
-    ]
+    in_place = np.isin(decisions["action"], IN_PLACE)
+    groups = [np.flatnonzero(in_place)]
+    for tier in (HOT, COLD, FORGOTTEN):
+        groups.append(np.flatnonzero(~in_place & (decisions["to_tier"] == tier)))
     chunks: list[NDArray[np.int64]] = []
     for number, group in enumerate(groups):
         prunes = kind == "cycle" and number > 0
@@ -195,6 +194,11 @@ def _chunks(kind: RunKind, decisions: Decisions) -> list[NDArray[np.int64]]:
         group = group[np.argsort(decisions["rid"][group], kind="stable")]
         chunks += [group[start : start + most] for start in range(0, len(group), most)]
     return chunks
+
+
+def counts_for_brake(decisions: Any) -> Any:
+    """Which decisions the brake limits: what is forgotten, and what is archived."""
+    return (decisions["to_tier"] == FORGOTTEN) | (decisions["action"] == ARCHIVE)
 
 
 class Chunk(NamedTuple):

@@ -26,14 +26,12 @@ def lift_row(
     _write(tx, before, row, now, kind, run_id)
 
 
-def revive_row(tx: Transaction, row: rows.Row, now: int) -> bool:
+def revive_row(tx: Transaction, row: rows.Row, now: int, run_id: str) -> None:
     """Believe a live memory again that was archived as forgotten, with its event and grace."""
     before = rows.scalars(row)
-    if not believe_again(row, now):
-        return False
-    row.restored_at = now
-    _write(tx, before, row, now, "memory.restored", None)
-    return True
+    if believe_again(row, now):
+        row.restored_at = now
+        _write(tx, before, row, now, "memory.restored", run_id)
 
 
 def _write(
@@ -66,6 +64,7 @@ def believe_again(row: rows.Row, now: int) -> bool:
         row.status, row.status_reason, row.status_at = ACTIVE, None, now
     else:
         row.status, row.status_reason, row.status_at = SUPERSEDED, "superseded", now
+    row.archived_run = None
     row.revision += 1
     return True
 

@@ -27,7 +27,7 @@ from sidecar.apply.batches import (
     register,
 )
 from sidecar.apply.checks import Present, outcome_of, present_rows, survivor_stands
-from sidecar.apply.fade import change_factor
+from sidecar.apply.in_place import change_in_place
 from sidecar.apply.journal import MOVED, OUTCOME_CODE, Chunk, RunHeader
 from sidecar.apply.lift import lift_row
 from sidecar.apply.media import MediaMover
@@ -46,7 +46,7 @@ from sidecar.store.sqlite.source import PayloadDamaged, read_payload
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 
-POLICY_RUNS: Final = frozenset({"sweep", "spill", "cycle"})
+POLICY_RUNS: Final = frozenset({"sweep", "spill", "cycle", "lifecycle"})
 # What a cycle prunes however young it is.
 FORCED: Final = frozenset({REASON_CODE["superseded"], REASON_CODE["likely_duplicate"]})
 
@@ -124,7 +124,7 @@ class Mover:
                 following = encode(number + 1)
                 if encoded is None:
                     for chunk in group.chunks:
-                        self._fade(chunk) if group.fades else self._lift(chunk)
+                        self._settle(chunk) if group.in_place else self._lift(chunk)
                 else:
                     self._sink(group, self._result(encoded, ahead, encoder, group))
                 encoded = following
@@ -240,7 +240,7 @@ class Mover:
             if not survivor_stands(tx.connection, survivor, self._header.planned_at):
                 return OUTCOME_CODE["changed"]
         braked = self._braked_from is not None and decision["rank"] >= self._braked_from
-        if outcome == MOVED and decision["to_tier"] == FORGOTTEN and braked:
+        if outcome == MOVED and braked and journal.counts_for_brake(decision):
             return OUTCOME_CODE["braked"]
         return outcome
 
@@ -304,22 +304,18 @@ class Mover:
         with suppress(ShuttingDown, ReadOnly, DiskFull):
             with_reserve(self._reserve, lambda: self._store.writer.call(work))
 
-    def _fade(self, chunk: Chunk) -> None:
-        """Give a chunk's memories their new fade factors."""
-        self._call(self._fade_chunk, chunk)
+    def _settle(self, chunk: Chunk) -> None:
+        """Change a chunk's memories where they lie."""
+        self._call(self._settle_chunk, chunk)
 
-    def _fade_chunk(self, tx: Transaction, chunk: Chunk) -> None:
+    def _settle_chunk(self, tx: Transaction, chunk: Chunk) -> None:
         now = self._clock.now_ms()
-        assert chunk.details is not None, "a fade has its factors"
         present = present_rows(tx.connection, chunk.decisions["rid"].tolist())
         outcomes = np.zeros(len(chunk.decisions), np.uint8)
-        for number, decision in enumerate(chunk.decisions):
-            rid = int(decision["rid"])
+        for number, rid in enumerate(chunk.decisions["rid"].tolist()):
             outcomes[number] = self._outcome(tx, chunk, number, present.get(rid), now)
             if outcomes[number] == MOVED:
-                factor, reason = float(chunk.details["factor_after"][number]), decision["reason"]
-                undo = self._header.kind == "undo"
-                change_factor(tx, rid, factor, reason, now, self._header.run_id, undo=undo)
+                change_in_place(tx, self._header, chunk, number, now)
         self._record(tx, chunk, outcomes)
 
     def _lift(self, chunk: Chunk) -> None:

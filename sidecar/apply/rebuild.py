@@ -51,8 +51,8 @@ _ORDINARY: Final = (
 # A write that brings a memory back to hot leaves what its row says of the last move.
 _MOVES_WITHOUT_RUN: Final = frozenset({"memory.thawed", "memory.adopted"})
 _PLACES: Final = (
-    "SELECT id, rid, tier, segment, frame, line, bytes, moved_run, moved_reason, tier_left"
-    " FROM memories"
+    "SELECT id, rid, tier, segment, frame, line, bytes, moved_run, moved_reason, tier_left,"
+    " archived_run FROM memories"
 )
 _INSERT: Final = f"INSERT INTO memories VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
 _SUFFIXES: Final = ("", "-wal", "-shm")
@@ -208,7 +208,7 @@ class _Moves:
 def _places(old: Connection) -> dict[str, dict[str, Any]]:
     """Where the present table of memories says that each one lies, as far as it can be read."""
     names = ("rid", "tier", "segment", "frame", "line", "bytes")
-    names += ("moved_run", "moved_reason", "tier_left")
+    names += ("moved_run", "moved_reason", "tier_left", "archived_run")
     return {
         memory_id: dict(zip(names, values, strict=True))
         for memory_id, *values in old.execute(_PLACES)
@@ -297,6 +297,7 @@ def _row(plan: _Plan, old: Connection, state: State, rid: int) -> Row:
     values |= plan.moves.of(state["id"], rid)
     if place is not None and place["tier"] == values["tier"]:
         values |= {name: place[name] for name in ("moved_run", "moved_reason", "tier_left")}
+    values["archived_run"] = place["archived_run"] if place is not None else None
     return Row(**values)
 
 

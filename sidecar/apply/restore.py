@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,8 +11,16 @@ from sidecar.apply import journal
 from sidecar.apply.journal import DECISION, DETAIL, MOVED, Decisions, Details
 from sidecar.apply.lift import set_aside_as_forgotten
 from sidecar.errors import InvalidParams, RunNotUndoable, RunUnknown
-from sidecar.model import ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED
-from sidecar.plan.plan import FADE, FORGETTING_REASONS, REASON_CODE, RESTORE, THAW
+from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SUPERSEDED
+from sidecar.plan.plan import (
+    ARCHIVE,
+    FADE,
+    FORGETTING_REASONS,
+    REASON_CODE,
+    RESTORE,
+    REVIVE,
+    THAW,
+)
 from sidecar.reasons import OTHER_NAMES, InvalidationReason
 from sidecar.reports import RestoreOutcome
 from sidecar.store import rows, tombstones
@@ -20,7 +28,7 @@ from sidecar.store.rows import Row
 from sidecar.store.sqlite.typed import Connection
 from sidecar.suggest import quoted, remedy_for, shortened
 
-UNDOABLE = frozenset({"sweep", "spill", "forget", "cycle"})
+UNDOABLE = frozenset({"sweep", "spill", "forget", "cycle", "lifecycle"})
 ROWS_PER_READ: Final = 1_000
 # Of the reasons that hosts gave, so many are told where none fits.
 REASONS_NAMED_MAX: Final = 20
@@ -34,21 +42,20 @@ class _Move(NamedTuple):
     from_tier: int
     to_tier: int
     factor: float | None = None  # of a fade that is taken back: what it was before
+    revives: bool = False  # a live one, archived as forgotten: it moves nowhere
 
 
 @dataclass(slots=True)
 class Choice:
-    """The rows to bring back (with their tier to be), and the answers that need no move.
+    """The rows to bring back (with their tier to be), and the answers that need no change.
 
-    `revived` are live memories that were archived as forgotten: they move nowhere and are to be
-    believed again. `destroyed` counts rows that are gone for good, so that nobody can name them.
+    `destroyed` counts rows that are gone for good, so that nobody can name them.
     """
 
     decisions: Decisions
     details: Details
     answers: dict[str, RestoreOutcome]
     order: list[str]
-    revived: list[int] = field(default_factory=list[int])
     destroyed: int = 0
 
 
@@ -56,7 +63,6 @@ def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
     """Bring memories back to hot, by id."""
     answers: dict[str, RestoreOutcome] = {}
     chosen: list[_Move] = []
-    revived: list[int] = []
     order = list(dict.fromkeys(ids))
     for memory_id in order:
         row = rows.by_id(connection, memory_id)
@@ -64,19 +70,19 @@ def by_ids(connection: Connection, ids: Sequence[str]) -> Choice:
             gone = tombstones.stands(connection, memory_id)
             answers[memory_id] = "destroyed" if gone else "unknown"
         elif row.tier != FORGOTTEN and set_aside_as_forgotten(row):
-            revived.append(row.rid)
-            answers[memory_id] = "restored"
+            chosen.append(_revival(row))
         elif row.tier != FORGOTTEN:
             answers[memory_id] = "already_here"
         else:
             chosen.append(_Move(row.rid, row.change_counter, row.tier, HOT))
-    return Choice(*_packed(chosen, "restored"), answers, order, revived)
+    return Choice(*_packed(chosen, "restored"), answers, order)
 
 
 def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
     """Bring back what a run moved and nobody has moved since, each to the tier it left.
 
-    With the reason "undone" also take back its fades, where nobody gave another importance since.
+    What it archived is believed again where it lies. With the reason "undone" also take back its
+    fades, where nobody gave another importance since.
 
     Raises RunUnknown, RunNotUndoable.
     """
@@ -117,6 +123,11 @@ def by_run(connection: Connection, run_id: str, reason: str) -> Choice:
                 chosen.append(_Move(row.rid, row.change_counter, row.tier, row.tier, before))
             else:
                 answers[row.id] = "changed"
+        elif decision["action"] == ARCHIVE:
+            if row.tier != FORGOTTEN and row.archived_run == run_id and set_aside_as_forgotten(row):
+                chosen.append(_revival(row))
+            else:
+                answers[row.id] = "already_here" if row.status == ACTIVE else "changed"
         elif row.tier == decision["to_tier"] and row.moved_run == run_id:
             chosen.append(_Move(row.rid, row.change_counter, row.tier, int(decision["from_tier"])))
         else:
@@ -143,18 +154,21 @@ def by_reason(connection: Connection, reason: str) -> Choice:
         )
         for row in found
     ]
-    choice = Choice(*_packed(chosen, "restored"), {}, [row.id for row in found])
+    order = [row.id for row in found]
     if InvalidationReason.from_db(reason) is InvalidationReason.FORGOTTEN:
         here = rows.select(
             connection, "WHERE tier <> ? AND status = ? ORDER BY rid", (FORGOTTEN, ARCHIVED)
         )
         for row in filter(set_aside_as_forgotten, here):
-            choice.revived.append(row.rid)
-            choice.answers[row.id] = "restored"
-            choice.order.append(row.id)
-    if not choice.order:
+            chosen.append(_revival(row))
+            order.append(row.id)
+    if not order:
         _refuse_unknown(connection, reason)
-    return choice
+    return Choice(*_packed(chosen, "restored"), {}, order)
+
+
+def _revival(row: Row) -> _Move:
+    return _Move(row.rid, row.change_counter, row.tier, row.tier, revives=True)
 
 
 def _refuse_unknown(connection: Connection, reason: str) -> None:
@@ -205,6 +219,8 @@ def _packed(chosen: list[_Move], reason: str) -> tuple[Decisions, Details]:
             one["action"] = FADE
             told: Any = details[rank]
             told["factor_after"] = move.factor
+        if move.revives:
+            one["action"] = REVIVE
         one["reason"] = REASON_CODE[reason]
         one["from_tier"], one["to_tier"] = move.from_tier, move.to_tier
     for name in ("score", "strength", "value", "retention", "recency"):

@@ -16,9 +16,11 @@ from sidecar.apply.brake import Window, window_since
 from sidecar.apply.destroy import Destroyer, Destruction
 from sidecar.apply.ending import (
     CYCLE_COMPLETED,
+    LIFECYCLE_COMPLETED,
     Begun,
     CycleBegun,
     ForgetBegun,
+    LifecycleBegun,
     Report,
     RunResult,
     SweepBegun,
@@ -38,9 +40,11 @@ from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import DiskFull
 from sidecar.gc_reports import GcReport
 from sidecar.idempotency import PARAMETER, Key
+from sidecar.lifecycle_reports import ForgetSummary
 from sidecar.limits import BRAKE_WINDOW_MS, GIGABYTE_BYTES, VACUUM_GAIN_SHARE_MIN
 from sidecar.model import FORGOTTEN, HOT
 from sidecar.plan.cycle_plan import CyclePlan
+from sidecar.plan.lifecycle import LifecyclePlan
 from sidecar.plan.plan import CascadeSettings, Counts, Plan
 from sidecar.plan.stages import brake_of
 from sidecar.reports import TierCounts
@@ -77,7 +81,7 @@ class Runner:
         begun: Begun | None,
         *,
         key: Key | None = None,
-        plan: Plan | CyclePlan | None = None,
+        plan: Plan | CyclePlan | LifecyclePlan | None = None,
         details: Details | None = None,
         plan_id: str | None = None,
         undoes: str | None = None,
@@ -221,6 +225,10 @@ class Runner:
             if isinstance(report, ForgettingReport):
                 self.finish(header, report, CYCLE_COMPLETED, ending.told_of(report))
                 continue
+            if isinstance(report, ForgetSummary):
+                told = ending.told_of_lifecycle(report) | {"interrupted": True}
+                self.finish(header, report, LIFECYCLE_COMPLETED, told)
+                continue
             counts = ending.outcome_counts(result.decisions, result.outcomes)
             payload = {"counts": counts, "interrupted": True}
             event = "forgetting.sweep_completed"
@@ -237,6 +245,8 @@ class Runner:
             begun = msgspec.json.decode(journal.begun_of(connection, header.run_id), type=Begun)
             if isinstance(begun, ForgetBegun):
                 return ending.forget_report(begun, result)
+            if isinstance(begun, LifecycleBegun):
+                return ending.lifecycle_report(connection, begun, result, duration_ms)
             if isinstance(begun, SweepBegun | CycleBegun):
                 before, after = begun.planned.before, self.tier_counts()
                 freed = (

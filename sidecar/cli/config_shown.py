@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from sidecar.cli.failures import Failure
 from sidecar.cli.settings import Settings
-from sidecar.config import DAEMON_KEYS, Config, load_config
+from sidecar.config import NAMESPACE_SECTIONS, OPTION_TABLES, Config, load_config
 from sidecar.config_text import line_of
 from sidecar.errors import ConfigError
 from sidecar.limits import (
@@ -47,41 +49,46 @@ def shown_settings(config: Config, options: Settings) -> list[ShownSetting]:
         origin = config.origins.get(key, "default")
         shown.append(ShownSetting(key, value, origin, _place(config, text, key, origin)))
 
-    for key in DAEMON_KEYS:
-        value = getattr(config.daemon, key)
-        add(f"daemon.{key}", str(value) if isinstance(value, Path) else value)
-    own = {} if options.namespace is None else config.thresholds_for(options.namespace)
-    for wire, snake in SNAKE_BY_WIRE.items():
-        key = f"thresholds.{snake}"
-        if options.namespace is not None and _is_own(config, options.namespace, snake):
-            key = f"namespaces.{_written_name(config, options.namespace)}.{key}"
-        add(key, own.get(wire, config.thresholds.get(wire, DEFAULTS[wire])))
+    for section, values in (("daemon", config.daemon), ("gc", config.gc)):
+        for key in values.__struct_fields__:
+            value = getattr(values, key)
+            add(f"{section}.{key}", str(value) if isinstance(value, Path) else value)
+    for section in NAMESPACE_SECTIONS:
+        for key, value in _in_force(config, section, options.namespace).items():
+            dotted = f"{section}.{key}"
+            own = None if options.namespace is None else _own_key(config, options.namespace, dotted)
+            add(own or dotted, value)
     if options.namespace is None:
-        for key in config.origins:
-            if key.startswith("namespaces."):
-                name, _, snake = _parts(key)
-                wire = next(wire for wire, known in SNAKE_BY_WIRE.items() if known == snake)
-                add(key, config.namespaces[name.casefold()][wire])
+        for dotted in config.origins:
+            if dotted.startswith("namespaces."):
+                name, section, key = _parts(dotted)
+                add(dotted, _in_force(config, section, name)[key])
     return shown
 
 
-def _parts(key: str) -> tuple[str, str, str]:
-    """`namespaces.NAME.thresholds.KEY`, where the name may have points in it, in its parts."""
-    head, _, snake = key.rpartition(".")
-    return head.removeprefix("namespaces.").removesuffix(".thresholds"), "thresholds", snake
+def _in_force(config: Config, section: str, namespace: str | None) -> dict[str, Any]:
+    """The options of a section by their names in the file, as they are for a namespace."""
+    if section != "thresholds":
+        values = config.options_for(section, namespace or "")
+        return msgspec.structs.asdict(OPTION_TABLES[section].options(values))
+    given = config.thresholds if namespace is None else config.thresholds_for(namespace)
+    return {snake: given.get(wire, DEFAULTS[wire]) for wire, snake in SNAKE_BY_WIRE.items()}
 
 
-def _written_name(config: Config, namespace: str) -> str:
-    """The namespace's name as the file spells it."""
-    names = (_parts(key)[0] for key in config.origins if key.startswith("namespaces."))
-    return next(name for name in names if name.casefold() == namespace.casefold())
+def _parts(dotted: str) -> tuple[str, str, str]:
+    """`namespaces.NAME.SECTION.KEY`, where the name may have points in it, in its parts."""
+    head, section, key = dotted.rsplit(".", 2)
+    return head.removeprefix("namespaces."), section, key
 
 
-def _is_own(config: Config, namespace: str, snake: str) -> bool:
-    return any(
-        name.casefold() == namespace.casefold() and key == snake
-        for name, _, key in map(_parts, config.origins)
-    )
+def _own_key(config: Config, namespace: str, dotted: str) -> str | None:
+    """Where the file has this option for the namespace alone, as it is spelled there."""
+    for key in config.origins:
+        if key.startswith("namespaces."):
+            name, *rest = _parts(key)
+            if name.casefold() == namespace.casefold() and ".".join(rest) == dotted:
+                return key
+    return None
 
 
 def _place(config: Config, text: str, key: str, origin: str) -> str | None:

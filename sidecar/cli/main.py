@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "thresholds": "thresholds",
     "sweep": "sweep",
     "cycle": "cycle",
+    "lifecycle": "lifecycle",
     "restore": "restore",
     "runs": "runs",
     "gc": "gc",

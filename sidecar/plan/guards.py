@@ -12,6 +12,7 @@ import numpy as np
 from sidecar.limits import FUTURE_TOLERANCE_MS, MILLISECONDS_PER_DAY, TIME_MIN_MS
 from sidecar.plan.chains import Chains
 from sidecar.plan.plan import (
+    ARCHIVE,
     FORGET,
     PROTECTIONS,
     REASON_CODE,
@@ -116,7 +117,7 @@ def recheck(
     """
     if action == SPILL:
         return "pinned" if state.pinned else None
-    if action != FORGET:
+    if action not in (FORGET, ARCHIVE):
         return None
     if state.pinned:
         return "pinned"

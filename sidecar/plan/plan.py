@@ -22,7 +22,11 @@ FORGET: Final = 1
 THAW: Final = 2
 RESTORE: Final = 3
 FADE: Final = 4
-ACTIONS: Final = ("spill", "forget", "thaw", "restore", "fade")
+ARCHIVE: Final = 5  # no longer believed, where it lies
+REVIVE: Final = 6  # believed again, where it lies
+ACTIONS: Final = ("spill", "forget", "thaw", "restore", "fade", "archive", "revive")
+# Those that change a memory where it lies.
+IN_PLACE: Final = (FADE, ARCHIVE, REVIVE)
 
 # Why a decision was made. Append only: journals hold the numbers.
 REASONS: Final = (
@@ -39,6 +43,7 @@ REASONS: Final = (
     "likely_duplicate",  # another memory says the same
     "low_performance",  # a procedure that was tried and mostly failed
     "time_decay",  # weak by age
+    "forgotten",  # of little use for long
 )
 # Those for which a memory is forgotten.
 FORGETTING_REASONS: Final = REASONS[: REASONS.index("called") + 1]

@@ -85,6 +85,7 @@ def _adapter(
                     remedy="use the forgetd gc command, call on the admin socket, or write"
                     " allow_rpc = true under [gc] in forgetd.toml",
                 )
+            _refuse_admin_params(method, by_name, serves_admin)
             return Success(await calls.run(method, by_name or by_position))
         except ForgetdError as error:
             return _failure(error)
@@ -94,6 +95,19 @@ def _adapter(
     # jsonrpcserver asks for the signature at every call; working it out takes longer than a get.
     cast(Any, call).__signature__ = _ANY_PARAMETERS
     return call
+
+
+def _refuse_admin_params(
+    method: Method, given: Mapping[str, object], serves_admin: Callable[[], bool]
+) -> None:
+    for name in method.admin_params:
+        if given.get(name) and not serves_admin():
+            raise PermissionDenied(
+                f"{method.name} takes {name} on the admin socket only",
+                field=f"$.{name}",
+                bound="the admin socket beside this one",
+                remedy=f"leave {name} out, or let the operator do it with the forgetd command",
+            )
 
 
 def _failure(error: ForgetdError) -> Any:

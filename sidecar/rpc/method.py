@@ -23,6 +23,7 @@ class Method:
     may also be given as an array. `is_run`: the answer may take as long as a run does, and
     a stopping daemon ends the run between two transactions instead of waiting for it. `admin`:
     served on the admin socket, and on the main one only where the config file says so.
+    `admin_params` are parameters, by name, that may be true only there.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Method:
     positional: tuple[str, ...] = ()
     is_run: bool = False
     admin: bool = False
+    admin_params: tuple[str, ...] = ()
 
     @property
     def keyed(self) -> bool:
@@ -70,6 +72,7 @@ class Methods:
         positional: tuple[str, ...] = (),
         is_run: bool = False,
         admin: bool = False,
+        admin_params: tuple[str, ...] = (),
     ) -> Callable[[Handler[P]], Handler[P]]:
         """Register the decorated handler as `name`; its docstring is the method's summary."""
 
@@ -86,6 +89,7 @@ class Methods:
                     positional=positional,
                     is_run=is_run,
                     admin=admin,
+                    admin_params=admin_params,
                 )
             )
             return handler

@@ -14,6 +14,8 @@ from sidecar.event_feed import Announcement
 from sidecar.gc_reports import GcReport, GcRequest, GcVerification
 from sidecar.gc_tokens import PlannedDestruction
 from sidecar.idempotency import Key
+from sidecar.lifecycle_config import LifecycleOptions, LifecycleRequest
+from sidecar.lifecycle_reports import ArchivedPage, ForgetSummary, ReasonCounts
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
 from sidecar.reasons import ReasonName
 from sidecar.reports import (
@@ -48,7 +50,25 @@ Touch = Literal["top", "all", "none"]
 Mode = Literal["normal", "strict"]
 
 
-class NamespacePort(Protocol):
+class LifecyclePort(Protocol):
+    """What a namespace answers of active forgetting; part of NamespacePort."""
+
+    async def forget_useless(
+        self, *, dry_run: bool, plan_id: str | None, request: LifecycleRequest
+    ) -> ForgetSummary:
+        """Plan active forgetting, apply a plan, or both. Raises ForgettingDisabled."""
+        ...
+
+    async def invalidations_by_reason(self) -> ReasonCounts:
+        """How many memories are not believed, by reason."""
+        ...
+
+    async def archived(self, *, cursor: str | None, limit: int) -> ArchivedPage:
+        """Memories archived by forgetting, newest first. Raises InvalidParams."""
+        ...
+
+
+class NamespacePort(LifecyclePort, Protocol):
     """One namespace: every method may raise ForgetdError, and nothing else on purpose."""
 
     async def reply_of(self, key: Key) -> bytes | None:
@@ -285,6 +305,10 @@ class RegistryPort(Protocol):
 
     async def delete(self, name: str, plan: PlannedDestruction) -> GcReport:
         """Delete a namespace as planned. Raises NamespaceNotFound, GcBusy, GcChanged."""
+        ...
+
+    def lifecycle_options(self, name: str) -> LifecycleOptions:
+        """What the config file orders of active forgetting in a namespace, open or not."""
         ...
 
     def names(self) -> list[NamespaceListing]:

@@ -51,6 +51,19 @@ class SweepCompleted(Struct, rename="camel", forbid_unknown_fields=True, kw_only
     ] = UNSET
 
 
+class LifecycleCompleted(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Active forgetting; the run id is that of the event."""
+
+    trigger: Annotated[str, Meta(description="call.")]
+    forced: Annotated[bool, Meta(description="True: an operator ran it where it is off.")]
+    archived: Annotated[int, Meta(description="Memories that are archived now.")]
+    skipped: Annotated[int, Meta(description="Candidates that something keeps.")]
+    failed: Annotated[int, Meta(description="Candidates that a fault stopped.")]
+    interrupted: Annotated[
+        bool | UnsetType, Meta(description="True: the run was cut short and finished at a start.")
+    ] = UNSET
+
+
 class RestoreCompleted(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """A run that brought memories back; the run id is that of the event."""
 
@@ -269,6 +282,7 @@ KINDS: Final = (
         "A cycle ended: its report, with up to 1,000 decisions.",
         ForgettingReport,
     ),
+    EventKind("lifecycle.forget_completed", "Active forgetting ended.", LifecycleCompleted),
     EventKind("forgetting.restore_completed", "memory.restore ended.", RestoreCompleted),
     EventKind("forgetting.run_undone", "runs.undo ended.", RestoreCompleted),
     EventKind(

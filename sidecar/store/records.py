@@ -13,8 +13,7 @@ from ulid import ULID
 from sidecar.errors import InvalidParams, MemoryExists, MemoryNotFound, RevisionConflict
 from sidecar.estimate import Estimator
 from sidecar.limits import INTEGER_MAX
-from sidecar.model import ACTIVE, ARCHIVED, FORGOTTEN, HOT, INVALIDATED, SEMANTIC, SUPERSEDED
-from sidecar.reasons import InvalidationReason
+from sidecar.model import ACTIVE, FORGOTTEN, HOT, SEMANTIC, SUPERSEDED
 from sidecar.store import events, hot_payloads, links, rows, tombstones
 from sidecar.store.media import measure_media
 from sidecar.store.payload import Payload, content_hash
@@ -43,9 +42,6 @@ _LAST_DIMENSIONS: Final = (
     "SELECT embedding_dimensions FROM memories WHERE embedding_model IS ?"
     " AND embedding_dimensions IS NOT NULL ORDER BY rid DESC LIMIT 1"
 )
-
-# How far a status is from belief.
-_DISBELIEF: Final = {ACTIVE: 0, ARCHIVED: 1, SUPERSEDED: 2, INVALIDATED: 3}
 
 
 @dataclass(slots=True)
@@ -147,25 +143,6 @@ class Records:
         row = live_row(tx.connection, memory_id)
         live_row(tx.connection, by, "$.by")
         return self._link(tx, row, by, now, "$.by")
-
-    def invalidate(
-        self, tx: Transaction, memory_id: str, reason: InvalidationReason, now: int
-    ) -> Row:
-        """Stop believing a memory, in any tier: the one way to do so. Raises MemoryNotFound.
-
-        It only ever takes belief away: what is held wrong stays so, and what is superseded is
-        not set aside instead, from where a restore could bring it back.
-        """
-        row = rows.by_id(tx.connection, memory_id)
-        if row is None:
-            raise MemoryNotFound(field="$.id", remedy="list the ids with memory.list")
-        if (row.status, row.status_reason) == (reason.status, reason.value):
-            return row
-        if _DISBELIEF[reason.status] < _DISBELIEF[row.status]:
-            return row
-        before = rows.scalars(row)
-        row.status, row.status_reason, row.status_at = reason.status, reason.value, now
-        return finish(tx, before, row, "memory.invalidated", now)
 
     def set_flag(
         self, tx: Transaction, memory_id: str, name: str, value: int | None, now: int

@@ -68,6 +68,7 @@ class Row(msgspec.Struct):
     moved_reason: int | None
     tier_left: int | None
     faded_at: int | None
+    archived_run: str | None = None
 
     @property
     def value(self) -> float:
@@ -102,6 +103,7 @@ PLACEMENT: Final = frozenset(
         "moved_run",
         "moved_reason",
         "tier_left",
+        "archived_run",
         "change_counter",
     }
 )

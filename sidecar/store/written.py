@@ -15,6 +15,7 @@ def finish(
     kind: str,
     now: int,
     told: dict[str, Any] | None = None,
+    run_id: str | None = None,
 ) -> Row:
     """Write a changed row; a change of content or belief raises its revision.
 
@@ -22,7 +23,7 @@ def finish(
     """
     if any(rows.scalars(row)[name] != before[name] for name in BELIEF):
         row.revision += 1
-    return write(tx, before, row, kind, now, told)
+    return write(tx, before, row, kind, now, told, run_id)
 
 
 def write(
@@ -32,6 +33,7 @@ def write(
     kind: str,
     now: int,
     told: dict[str, Any] | None = None,
+    run_id: str | None = None,
 ) -> Row:
     """Write a changed row as it is, its revision too."""
     was_forgotten = before["tier"] == FORGOTTEN
@@ -40,7 +42,7 @@ def write(
     row.change_counter += 1
     rows.update(tx.connection, row)
     changed = events.changes(before, rows.scalars(row)) | (told or {})
-    events.append(tx.connection, now, kind, row.id, changed)
+    events.append(tx.connection, now, kind, row.id, changed, run_id)
     successor = links.successor_rid(tx.connection, row)
     if row.tier != FORGOTTEN:
         if was_forgotten:

@@ -123,7 +123,7 @@ def test_thresholds_may_come_from_the_environment(write) -> None:
         ("[thresholds]\nforgetThresholdCount = 1\n", 2, "forgetThresholdCount", "_threshold_co"),
         ("[namespaces.me]\nthreshold = {}\n", 2, "namespaces.me.threshold", "thresholds"),
         ("[namespaces.me.thresholds]\nlow = 1\n", 2, "namespaces.me.thresholds.low", "low_waterm"),
-        ("x = 1\n", 1, "'x'", "daemon, gc, thresholds, cycle, namespaces"),
+        ("x = 1\n", 1, "'x'", "daemon, gc, thresholds, cycle, lifecycle, namespaces"),
     ],
 )
 def test_an_unknown_key_is_an_error_with_its_line_and_the_likely_name(

@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from sidecar.cycle_config import (
-    CYCLE_KEYS,
+    CYCLE,
     CycleOptions,
-    cycle_options,
     cycle_settings,
-    parse_cycle_value,
 )
 from sidecar.errors import InvalidParams
 from sidecar.plan.cycle_settings import CycleSettings
@@ -17,7 +15,7 @@ from sidecar.plan.cycle_settings import CycleSettings
 
 @pytest.mark.gate("CYC-29")
 def test_the_defaults_are_those_that_are_promised() -> None:
-    assert cycle_options({}) == CycleOptions()
+    assert CYCLE.options({}) == CycleOptions()
     assert cycle_settings(CycleOptions()) == CycleSettings(
         fade_factor=0.5,
         fade_floor=0.01,
@@ -54,10 +52,10 @@ def test_the_defaults_are_those_that_are_promised() -> None:
 )
 def test_bounds_hold_and_are_told(name: str, good: list[Any], bad: list[Any]) -> None:
     for value in good:
-        assert parse_cycle_value(name, value) == value
+        assert CYCLE.parse(name, value) == value
     for value in bad:
         with pytest.raises(InvalidParams) as refused:
-            parse_cycle_value(name, value, "$.cycle")
+            CYCLE.parse(name, value, "$.cycle")
         assert refused.value.data["field"] == f"$.cycle.{name}"
         assert refused.value.data["bound"]
         assert "the default is" in refused.value.data["remedy"]
@@ -66,19 +64,19 @@ def test_bounds_hold_and_are_told(name: str, good: list[Any], bad: list[Any]) ->
 @pytest.mark.gate("CYC-29")
 def test_an_unknown_option_is_told_with_the_likely_name() -> None:
     with pytest.raises(InvalidParams) as refused:
-        parse_cycle_value("fade_intervall_days", 1)
+        CYCLE.parse("fade_intervall_days", 1)
     assert refused.value.data["remedy"] == "did you mean fade_interval_days?"
-    assert len(CYCLE_KEYS) == len(set(CYCLE_KEYS))
+    assert len(CYCLE.keys) == len(set(CYCLE.keys))
 
 
 @pytest.mark.gate("CYC-29")
 @pytest.mark.parametrize("kind", ["semantic", "episodic", "procedural"])
 def test_a_memory_fades_before_it_goes(kind: str) -> None:
     prune, fade = f"{kind}_prune_threshold", f"{kind}_fade_threshold"
-    assert cycle_options({prune: 0.1, fade: 0.1})
+    assert CYCLE.options({prune: 0.1, fade: 0.1})
     with pytest.raises(InvalidParams) as refused:
-        cycle_options({prune: 0.11, fade: 0.1})
+        CYCLE.options({prune: 0.11, fade: 0.1})
     assert refused.value.data["field"] == f"cycle.{prune}"
     with pytest.raises(InvalidParams) as refused:
-        cycle_options({fade: 0.01})
+        CYCLE.options({fade: 0.01})
     assert refused.value.data["field"] == f"cycle.{fade}"
