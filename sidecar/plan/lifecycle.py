@@ -44,7 +44,9 @@ SPARED: Final = (*PROTECTIONS, "braked")
 NOTHING: Final = 255  # in `spared`: it is set aside
 _BRAKED: Final = SPARED.index("braked")
 
-LIFECYCLE_POLICY: Final = Policy("lifecycle", 1.0, 1.0, 0.0, f"lifecycle 1; {FORMULA_VERSION}")
+LIFECYCLE_POLICY: Final = Policy(
+    "lifecycle", 1.0, 1.0, 0.0, f"lifecycle; formula {FORMULA_VERSION}"
+)
 
 
 @dataclass(frozen=True, slots=True)

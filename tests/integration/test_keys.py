@@ -72,6 +72,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "forgetSweep": {"decisionsLimit": 1},
     "coldSpill": {"target": 0},
     "forgetting.runCycle": {},
+    "lifecycle.forget": {"dryRun": False, "force": True},
     "thresholds.set": {"thresholds": {"minIdleDays": 3}},
     "thresholds.resume": {},
     "runs.undo": {"runId": "RUN"},

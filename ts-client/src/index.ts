@@ -13,6 +13,8 @@ export {
 export type { RpcErrorData, SpawnFault } from "./errors.js"
 export { isReset } from "./events.js"
 export type { EventItem, EventPage, EventReset, Events, LoggedEvent } from "./events.js"
+export type { GcGroup } from "./gc.js"
+export type { LifecycleGroup } from "./lifecycle.js"
 export type {
   NamespacesGroup,
   RpcGroup,

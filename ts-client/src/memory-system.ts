@@ -2,6 +2,7 @@
 import { RpcClient, type CallOptions, type Params } from "./client.js"
 import { withWireEmbedding } from "./embedding.js"
 import { eventsOf, type Events } from "./events.js"
+import { GcGroup } from "./gc.js"
 import {
   ForgettingGroup,
   NamespacesGroup,
@@ -12,6 +13,7 @@ import {
   refuseNoPlan,
   withoutNull,
 } from "./groups.js"
+import { LifecycleGroup } from "./lifecycle.js"
 import {
   openThresholds,
   splitOptions,
@@ -67,6 +69,8 @@ export class MemorySystem implements AsyncDisposable {
   readonly thresholds: ThresholdsGroup
   readonly runs: RunsGroup
   readonly forgetting: ForgettingGroup
+  readonly lifecycle: LifecycleGroup
+  readonly gc: GcGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
   readonly rpc: RpcGroup
@@ -89,6 +93,8 @@ export class MemorySystem implements AsyncDisposable {
     this.thresholds = new ThresholdsGroup(call)
     this.runs = new RunsGroup(call)
     this.forgetting = new ForgettingGroup(call)
+    this.lifecycle = new LifecycleGroup(call)
+    this.gc = new GcGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)
     this.rpc = new RpcGroup(call)

@@ -176,6 +176,45 @@ export interface CycleOptions extends CallOptions {
   readonly decisionsLimit?: number | undefined
 }
 
+/** Numbers left out are those of the daemon's config file. */
+export interface LifecycleOptions extends CallOptions {
+  /** False: archive. Default true: plan only, nothing changes. */
+  readonly dryRun?: boolean | undefined
+  /** Carry out exactly this plan of a dry run; with `dryRun` false. */
+  readonly planId?: string
+  /** Low: at most this usefulness a use. */
+  readonly usefulnessFloor?: number | undefined
+  /** Stale: made, and last of use, longer ago than so many days. */
+  readonly minAgeDays?: number | undefined
+  /** What was used so often stays. */
+  readonly protectUseCount?: number | undefined
+  /** Unless its usefulness a use is at most this. */
+  readonly harmfulFloor?: number | undefined
+  /** Plan as of this time, in ms; for dry runs only. */
+  readonly now?: number | undefined
+  /** Candidates in the summary. Default 100. */
+  readonly candidatesLimit?: number | undefined
+  /** Although the config file does not allow it; on the admin socket only. */
+  readonly force?: boolean | undefined
+}
+
+/** What to destroy: by age, and by ids or by run; or with `all` the namespace itself. */
+export interface GcPlanOptions extends CallOptions {
+  /** At least so many days have passed since they were forgotten. Default 14. */
+  readonly olderThanDays?: number | undefined
+  readonly ids?: readonly string[] | undefined
+  readonly runId?: string | undefined
+  /** What a host wrote in their place: one id, or one for each. */
+  readonly replacedBy?: string | Readonly<Record<string, string>> | undefined
+  readonly all?: boolean | undefined
+}
+
+/** What nothing should be left of. */
+export interface GcVerifyOptions extends CallOptions {
+  readonly ids?: readonly string[] | undefined
+  readonly texts?: readonly string[] | undefined
+}
+
 export interface SpillOptions extends CallOptions {
   readonly dryRun?: boolean | undefined
   /** Hot memories to go down to. Default: the low watermark. */

@@ -4,18 +4,27 @@ import type * as protocol from "./generated/protocol.js"
 import type { Given } from "./given.js"
 
 export type {
+  ArchivedMemory,
+  ArchivedPage,
   BrakeReport,
   ClockReport,
   Decision,
   DecisionPage,
   CycleDecision,
   Explanation,
+  ForgetCandidate,
+  ForgetSummary,
   ForgettingReport,
+  GcPlanReport,
+  GcReport,
+  GcVerification,
   NamespaceListing,
   NamespaceStatus,
   OpenReport,
   Pause,
   PolicyExplanation,
+  ReasonCounts,
+  ReasonText,
   RunPage as RunList,
   RunSummary,
   ScoreParts,
@@ -32,7 +41,14 @@ export type {
 
 export interface RunDetail extends Omit<protocol.RunDetail, "report"> {
   /** As the call was answered, by the daemon of that time; null while it is running. */
-  report: protocol.SweepReport | protocol.ForgetReport | protocol.RestoreReport | null
+  report:
+    | protocol.SweepReport
+    | protocol.ForgetReport
+    | protocol.RestoreReport
+    | protocol.ForgettingReport
+    | protocol.ForgetSummary
+    | protocol.GcReport
+    | null
 }
 
 /** Every option of forgetting in a namespace; null takes the default back. */

@@ -72,6 +72,7 @@ const KEYED: ReadonlySet<string> = new Set([
   "forgetSweep",
   "coldSpill",
   "forgetting.runCycle",
+  "lifecycle.forget",
   "thresholds.set",
   "thresholds.resume",
   "runs.undo",

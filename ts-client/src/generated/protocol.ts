@@ -123,6 +123,21 @@ export interface Methods {
     params: ForgettingRunCycleParams
     result: ForgettingReport
   }
+  /** Archive what was of no use for long; unless `dryRun` is false only the plan of it. */
+  "lifecycle.forget": {
+    params: LifecycleForgetParams
+    result: ForgetSummary
+  }
+  /** How many memories of every tier are not believed, by reason and by status. */
+  "lifecycle.invalidationsByReason": {
+    params: LifecycleInvalidationsByReasonParams
+    result: ReasonCounts
+  }
+  /** The memories that forgetting archived, newest first, from every tier. */
+  "lifecycle.listArchived": {
+    params: LifecycleListArchivedParams
+    result: ArchivedPage
+  }
   /** The runs of a namespace, newest first. */
   "runs.list": {
     params: RunsListParams
@@ -989,7 +1004,7 @@ export interface Decision {
   /** The id of the memory. */
   id: string
   /** What is done. */
-  action: "fade" | "forget" | "keep" | "prune" | "restore" | "spill" | "thaw"
+  action: "archive" | "fade" | "forget" | "keep" | "prune" | "restore" | "revive" | "spill" | "thaw"
   /** Why this memory. */
   reason: string | null
   /** The tier before the move. */
@@ -1347,6 +1362,194 @@ export interface CycleDecision {
   executed: boolean
   /** What stopped the action that the reason asks for; else null. */
   skipped: string | null
+}
+/** Parameters of lifecycle.forget. */
+export interface LifecycleForgetParams {
+  /** True, as it is unless said otherwise: only the plan, nothing changes. Default true. */
+  dryRun?: boolean
+  /** Carry out exactly the plan of this dry run. */
+  planId?: string | null
+  /** Plan as of this time, in ms; only with dryRun, and such a plan can only be read. */
+  now?: number | null
+  /** Low: at most this usefulness a use. Default: the config file's. */
+  usefulnessFloor?: number | null
+  /** Stale: made, and last of use, longer ago than so many days. Default: the config file's. */
+  minAgeDays?: number | null
+  /** What was used so often is popular. Default: the config file's. */
+  protectUseCount?: number | null
+  /** Popularity yields at this usefulness a use or less. Default: the config file's. */
+  harmfulFloor?: number | null
+  /** Most candidates in the report; runs.decisions pages through all of a plan's. Default 100. */
+  candidatesLimit?: number
+  /** True: although forget_enabled is off in the config file; on the admin socket only. Default false. */
+  force?: boolean
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * The answer of lifecycle.forget, the same for a dry run and a real one.
+ *
+ * All counters are derived from the decisions on all `candidateCount` candidates, of which
+ * `candidates` shows the first: the least useful first. `archived` are those that a real run set
+ * aside, or that a dry run would; `skipped` those that a protection, the brake or a change since
+ * planning keeps; `failed` those that a fault stopped. `forced` is true where the operator ran
+ * it although `forget_enabled` is off.
+ */
+export interface ForgetSummary {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The run; null for a dry run, and where nothing was to do. */
+  runId: string | null
+  /** Give it to lifecycle.forget to carry out exactly this plan; null where there is none. */
+  planId: string | null
+  /** True: only the plan, nothing moves. */
+  dryRun: boolean
+  /** Who wanted it: call or automatic. */
+  trigger: string
+  /** Milliseconds since the Unix epoch at which this was computed. */
+  now: number
+  /** The formula that the plan is bound to. */
+  policyVersion: string
+  /** Whether the config file allows a real run. */
+  forgetEnabled: boolean
+  /** True: an operator ran it although forget_enabled is off. */
+  forced: boolean
+  /** The bound that it went by: usefulness a use that counts as low. */
+  usefulnessFloor: number
+  /** The bound that it went by: days since it was made, and of use. */
+  minAgeDays: number
+  /** The bound that it went by: uses that make a memory popular. */
+  protectUseCount: number
+  /** The bound that it went by: usefulness a use at which popularity yields. */
+  harmfulFloor: number
+  /** Memories that were looked at: all that are hot or cold. */
+  scanned: number
+  /** Memories that were kept because a value of theirs is impossible. */
+  unscored: number
+  /** All memories that are low, stale and unloved. */
+  candidateCount: number
+  /** Memories that were archived, or are to be. */
+  archived: number
+  /** Candidates that a protection, the brake or a change since planning keeps. */
+  skipped: number
+  /** Candidates that a fault of the machine stopped. */
+  failed: number
+  /** Candidates that stay, by what keeps them. */
+  bySkipped: {
+    [k: string]: number
+  }
+  /** The limit on mass loss; null where there is no namespace. */
+  brake: BrakeReport | null
+  /** The first of them, the least useful first. */
+  candidates: ForgetCandidate[]
+  /** True: there are more. */
+  candidatesTruncated: boolean
+  /** How long the call took, in milliseconds. */
+  durationMs: number
+}
+/**
+ * A memory that is low, stale and unloved, and what becomes of it.
+ *
+ * `usefulness` is what hosts said of it a use; its age counts from `staleSince`. `skipped` says
+ * what keeps it all the same; `executed` is true where it was archived.
+ */
+export interface ForgetCandidate {
+  /** The id of the memory. */
+  id: string
+  /** The type of the memory. */
+  memoryType: "episodic" | "procedural" | "semantic"
+  /** Where it lies, and stays. */
+  tier: "cold" | "forgotten" | "hot"
+  /** What hosts said of it a use. */
+  usefulness: number
+  /** How often it was used. */
+  useCount: number
+  /** When it was made, or last of use, in ms: its age counts from then. */
+  staleSince: number
+  /** Days since it was made, or last of use. */
+  ageDays: number
+  /** True: it was archived. */
+  executed: boolean
+  /** What keeps it all the same; else null. */
+  skipped: string | null
+}
+/** Parameters of lifecycle.invalidationsByReason. */
+export interface LifecycleInvalidationsByReasonParams {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * The answer of lifecycle.invalidationsByReason: memories of every tier that are not believed.
+ *
+ * `reasons` counts each reason, those of none as 0; a text that is none of them counts as
+ * `manual`, and `texts` shows the most frequent of these as they are written. `statuses` counts
+ * the same memories by what is believed of them.
+ */
+export interface ReasonCounts {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** Memories of every tier that are not believed. */
+  total: number
+  /** Memories by reason; a host's own words count as manual. */
+  reasons: {
+    [k: string]: number
+  }
+  /** The same memories by what is believed of them. */
+  statuses: {
+    [k: string]: number
+  }
+  /** The most frequent of a host's own words, as they are written. */
+  texts: ReasonText[]
+  /** True: there are more different ones. */
+  textsTruncated: boolean
+}
+/** A text of a host that is none of the reasons, and how many memories have it. */
+export interface ReasonText {
+  /** The reason as it is stored. */
+  text: string
+  /** Memories that have it. */
+  count: number
+}
+/** Parameters of lifecycle.listArchived. */
+export interface LifecycleListArchivedParams {
+  /** Longest page. Default 100. */
+  limit?: number
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** A page of archived memories, newest first. `cursor` is null on the last one. */
+export interface ArchivedPage {
+  /** Memories archived by forgetting, newest first. */
+  memories: ArchivedMemory[]
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+}
+/** A memory that was archived by forgetting. `runId` is the run that did it, if one did. */
+export interface ArchivedMemory {
+  /** The id of the memory. */
+  id: string
+  /** The type of the memory. */
+  memoryType: "episodic" | "procedural" | "semantic"
+  /** Where it lies. */
+  tier: "cold" | "forgotten" | "hot"
+  /** When it was archived, in ms. */
+  archivedAt: number
+  /** The reason as it is stored. */
+  reason: string
+  /** The run that archived it; null where a host did. */
+  runId: string | null
+  /** How often it was used. */
+  useCount: number
+  /** What hosts said of it in all. */
+  usefulnessScore: number
+  /** When it was last of use, in ms; null: never. */
+  lastUsefulAt: number | null
+  /** When it was made, in ms. */
+  createdAt: number
 }
 /** Parameters of runs.list. */
 export interface RunsListParams {

@@ -155,6 +155,24 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
       "forgetting.runCycle",
       { ...n, dryRun: true },
     ],
+    [
+      memory.lifecycle.forget({ minAgeDays: 30, ...call }),
+      "lifecycle.forget",
+      { ...n, minAgeDays: 30 },
+    ],
+    [memory.lifecycle.invalidationsByReason(call), "lifecycle.invalidationsByReason", n],
+    [
+      memory.lifecycle.listArchived({ limit: 3, cursor: null }),
+      "lifecycle.listArchived",
+      { ...n, limit: 3 },
+    ],
+    [
+      memory.gc.plan({ ids: ["a"], olderThanDays: 0, ...call }),
+      "gc.plan",
+      { ...n, ids: ["a"], olderThanDays: 0 },
+    ],
+    [memory.gc.execute("t", call), "gc.execute", { ...n, token: "t" }],
+    [memory.gc.verify({ texts: ["x"] }), "gc.verify", { ...n, texts: ["x"] }],
     [memory.rpc.discover(call), "rpc.discover", n],
     [memory.thresholds.get(call), "thresholds.get", n],
     [
@@ -201,6 +219,7 @@ test("[TS-15] a plan's id that is missing does not become a sweep without a plan
     const options = { planId } as unknown as SweepOptions
     await assert.rejects(system.forgetSweep(options), /planId is \w+: give a dry run's/)
     await assert.rejects(system.forgetting.runCycle(options), /planId is \w+: give a dry run's/)
+    await assert.rejects(system.lifecycle.forget(options), /planId is \w+: give a dry run's/)
   }
   assert.equal(daemon.connections(), 0)
 })

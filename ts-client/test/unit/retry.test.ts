@@ -62,6 +62,7 @@ test("[TS-11] a write without a key is sent once, whatever fails", async (t) => 
     "forgetSweep",
     "coldSpill",
     "forgetting.runCycle",
+    "lifecycle.forget",
     "thresholds.set",
     "thresholds.resume",
     "runs.undo",
