@@ -124,13 +124,15 @@ class Archiver:
         snapshot = self._touches.folded(self._store.columns.snapshot())
         with self._store.readers.borrow() as connection:
             usefulness = beliefs.usefulness_of(connection, snapshot.rid)
+        window = self._runner.window()
         plan = plan_lifecycle(
             snapshot,
             usefulness,
             lifecycle_settings(request.options),
             settings,
             now=now,
-            forgotten_in_window=self._runner.forgotten_in_window(),
+            forgotten_in_window=window.forgotten,
+            archived_in_window=window.archived,
         )
         return plan, settings
 

@@ -146,13 +146,15 @@ class Cycler:
         snapshot = self._touches.folded(self._store.columns.snapshot())
         # One instant for every decision, taken before the search, which may be long.
         now = self._clock.now_ms() if request.now is None else request.now
+        window = self._runner.window()
         plan = plan_cycle(
             snapshot,
             cycle_settings(options),
             settings,
             now=now,
             resolution=self._find_duplicates(snapshot, options, now),
-            forgotten_in_window=self._runner.forgotten_in_window(),
+            forgotten_in_window=window.forgotten,
+            archived_in_window=window.archived,
             forgotten_total=self._store.columns.counts().forgotten,
         )
         return plan, settings

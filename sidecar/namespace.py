@@ -130,7 +130,7 @@ class Namespace(NamespaceGc):
             self.clock,
             self.book,
             self.sweep_automatically,
-            self.runner.oldest_in_window,
+            lambda: self.runner.window().oldest,
             self._report_failure,
         )
         self.automatic.notify()

@@ -155,6 +155,7 @@ class Sweeper:
                 snapshot, settings, target, now=now, policy=policy, forgotten_total=forgotten
             )
         else:
+            window = self._runner.window()
             plan = plan_cascade(
                 snapshot,
                 settings,
@@ -163,7 +164,8 @@ class Sweeper:
                 mode=request.mode,
                 run_stage_one=request.stage_one,
                 run_stage_two=request.stage_two,
-                forgotten_in_window=self._runner.forgotten_in_window(),
+                forgotten_in_window=window.forgotten,
+                archived_in_window=window.archived,
                 forgotten_total=forgotten,
             )
         return plan, settings

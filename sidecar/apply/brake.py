@@ -10,40 +10,50 @@ from sidecar.apply import journal
 from sidecar.apply.journal import MOVED
 from sidecar.apply.moves import POLICY_RUNS
 from sidecar.model import FORGOTTEN
-from sidecar.plan.plan import FORGET
+from sidecar.plan.plan import ARCHIVE, FORGET
 from sidecar.store.sqlite.typed import Connection
 
-# Of these rows of a run, so many are back: live, or forgotten once more by another run.
+# Of the rows that a run forgot, those that are back: live, or forgotten once more by another run.
 _BACK: Final = (
     "SELECT count(*) FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
-    " AND (tier <> ? OR moved_run <> ?)"
+    f" AND (tier <> {FORGOTTEN} OR moved_run <> ?)"
+)
+# Of the rows that a run archived, those that are believed again, or forgotten meanwhile: whoever
+# forgot them counts them.
+_BELIEVED: Final = (
+    "SELECT count(*) FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
+    f" AND (tier = {FORGOTTEN} OR archived_run IS NOT ?)"
 )
 
 
 class Window(NamedTuple):
     """How many memories count for the brake, and when the first run that took any ended, ms.
 
-    `oldest` is None where nothing counts, or only what a run took that has not ended.
+    `archived` of the `forgotten` were only archived, and are live. `oldest` is None where nothing
+    counts, or only what a run took that has not ended.
     """
 
     forgotten: int
+    archived: int
     oldest: int | None
 
 
 def window_since(connection: Connection, since: int) -> Window:
-    """What runs of a policy that ended after `since` (ms), or have not ended, forgot.
+    """What runs of a policy that ended after `since` (ms), or have not ended, forgot or archived.
 
     A memory counts until it is back by a restore, an undo or a write. One that was destroyed
     counts on, or destroying would let more go the same day. What a run did before it was cut
     short counts from when it was finished, and until then. What a host forgets counts nothing.
     """
-    forgotten, oldest = 0, None
+    forgotten, archived, oldest = 0, 0, None
     for run_id, kind, ended in _runs_since(connection, since):
-        count = _taken(connection, run_id) if kind in POLICY_RUNS else 0
-        forgotten += count
-        if count and ended is not None:
+        gone = _taken(connection, run_id, FORGET, _BACK) if kind in POLICY_RUNS else 0
+        aside = _taken(connection, run_id, ARCHIVE, _BELIEVED) if kind == "lifecycle" else 0
+        forgotten += gone + aside
+        archived += aside
+        if gone + aside and ended is not None:
             oldest = ended if oldest is None else min(oldest, ended)
-    return Window(forgotten, oldest)
+    return Window(forgotten, archived, oldest)
 
 
 def _runs_since(connection: Connection, since: int) -> Iterator[tuple[str, str, int | None]]:
@@ -55,13 +65,13 @@ def _runs_since(connection: Connection, since: int) -> Iterator[tuple[str, str, 
         yield run_id, kind, ended
 
 
-def _taken(connection: Connection, run_id: str) -> int:
-    """How many memories a run has forgotten that are not back."""
+def _taken(connection: Connection, run_id: str, action: int, back: str) -> int:
+    """How many memories a run has taken by this action that are not back."""
     decisions, outcomes = journal.all_decisions(connection, run_id)
-    done = (outcomes == MOVED) & (decisions["action"] == FORGET)
+    done = (outcomes == MOVED) & (decisions["action"] == action)
     taken = int(np.count_nonzero(done))
     if not taken:
         return 0
     rids = json.dumps(decisions["rid"][done].tolist())
-    found = connection.execute(_BACK, (rids, FORGOTTEN, run_id)).fetchall()
+    found = connection.execute(back, (rids, run_id)).fetchall()
     return taken - int(found[0][0])

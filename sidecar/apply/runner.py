@@ -151,7 +151,8 @@ class Runner:
         allowed = None
         if header.kind in POLICY_RUNS:
             live = self._store.columns.counts().total
-            allowed = brake_of(settings, live, self.forgotten_in_window()).allowed
+            window = self.window()
+            allowed = brake_of(settings, live, window.forgotten, window.archived).allowed
         before = self._store.bytes_on_disk()
         self.running = header.run_id
         try:
@@ -287,15 +288,8 @@ class Runner:
         }
         self.finish(header, payload, "gc.completed", payload)
 
-    def forgotten_in_window(self) -> int:
-        """How many memories count for the brake now: see `window_since`."""
-        return self._window().forgotten
-
-    def oldest_in_window(self) -> int | None:
-        """When the first run ended that counts for the brake now, ms."""
-        return self._window().oldest
-
-    def _window(self) -> Window:
+    def window(self) -> Window:
+        """What counts for the brake now."""
         with self._store.readers.view() as connection:
             return window_since(connection, self._clock.now_ms() - BRAKE_WINDOW_MS)
 

@@ -59,20 +59,22 @@ def plan_cascade(
     run_stage_one: bool = True,
     run_stage_two: bool = True,
     forgotten_in_window: int = 0,
+    archived_in_window: int = 0,
     forgotten_total: int = 0,
 ) -> Plan:
     """Plan one sweep of a namespace at `now` (ms). Changes nothing; equal input, equal plan.
 
-    `forgotten_in_window` is what runs forgot in the last BRAKE_WINDOW_MS, `forgotten_total`
-    what is in the forgotten tier. A stage that is not run still says which thresholds are
-    crossed. Each memory has at most one decision: its final tier.
+    `forgotten_in_window` is what runs forgot in the last BRAKE_WINDOW_MS, `archived_in_window`
+    what of it was only archived, `forgotten_total` what is in the forgotten tier. A stage that is
+    not run still says which thresholds are crossed. Each memory has at most one decision: its
+    final tier.
     """
     view = assess(snapshot, settings, now=now, policy=policy)
     hot = int(np.count_nonzero(snapshot.tier == HOT))
     over = hot > settings.threshold_count
     target = low_watermark(settings.threshold_count, settings.low_watermark)
     spill = spill_stage(view, hot - target if over and run_stage_one else 0, crossed=over)
-    brake = brake_of(settings, len(snapshot), forgotten_in_window)
+    brake = brake_of(settings, len(snapshot), forgotten_in_window, archived_in_window)
     forget = forget_stage(view, space_of(snapshot, spill.rows), brake, mode, run=run_stage_two)
     return _plan_of(
         view,

@@ -112,13 +112,15 @@ def plan_cycle(
     now: int,
     resolution: Resolution | None = None,
     forgotten_in_window: int = 0,
+    archived_in_window: int = 0,
     forgotten_total: int = 0,
 ) -> CyclePlan:
     """Plan one cycle of a namespace at `now` (ms). Changes nothing; equal input, equal plan.
 
     `cascade_settings` give the protections and the brake; `resolution` the duplicates, None
     where they were not looked for. `forgotten_in_window` is what runs forgot in the last
-    BRAKE_WINDOW_MS, `forgotten_total` what is in the forgotten tier.
+    BRAKE_WINDOW_MS, `archived_in_window` what of it was only archived, `forgotten_total` what is
+    in the forgotten tier.
     """
     view = assess(snapshot, cascade_settings, now=now, policy=CYCLE_POLICY)
     survivor = _survivors(view, resolution)
@@ -130,7 +132,7 @@ def plan_cycle(
     _wait(draft, view, settings)
     draft.keep((draft.action == FADED) & ~fading.lowers, "at_floor")
     _flag(draft, view, flagged)
-    pruned, brake = _brake(draft, view, forgotten_in_window)
+    pruned, brake = _brake(draft, view, forgotten_in_window, archived_in_window)
     return _plan_of(
         view, settings, draft, fading, survivor, flagged, pruned, brake, forgotten_total
     )
@@ -233,9 +235,11 @@ def _flag(draft: _Draft, view: Assessment, flagged: Bool) -> None:
     draft.skipped[rows] = SKIPPED_CODE["guarded"]
 
 
-def _brake(draft: _Draft, view: Assessment, forgotten_in_window: int) -> tuple[Int64, Brake]:
+def _brake(
+    draft: _Draft, view: Assessment, forgotten_in_window: int, archived_in_window: int
+) -> tuple[Int64, Brake]:
     """The rows to prune, first of all the clearest reason and the weakest; the rest stay."""
-    brake = brake_of(view.settings, len(view.snapshot), forgotten_in_window)
+    brake = brake_of(view.settings, len(view.snapshot), forgotten_in_window, archived_in_window)
     rows = np.flatnonzero(draft.action == PRUNED)
     allowed = len(rows) if brake.allowed is None else min(brake.allowed, len(rows))
     older = draft.reason == _SUPERSEDED

@@ -144,11 +144,12 @@ def plan_lifecycle(
     *,
     now: int,
     forgotten_in_window: int = 0,
+    archived_in_window: int = 0,
 ) -> LifecyclePlan:
     """Plan one run of active forgetting at `now` (ms). Changes nothing; equal input, equal plan.
 
     `cascade_settings` give the protections and the brake; `forgotten_in_window` is what runs
-    forgot or set aside in the last BRAKE_WINDOW_MS.
+    forgot or archived in the last BRAKE_WINDOW_MS, `archived_in_window` what of it was archived.
     """
     view = assess(snapshot, cascade_settings, now=now, policy=LIFECYCLE_POLICY)
     met = conditions_of(view, usefulness, settings)
@@ -159,7 +160,7 @@ def plan_lifecycle(
     bits = view.protections[rows]
     spared = np.full(len(rows), NOTHING, dtype=np.uint8)
     spared[bits > 0] = first_kinds(bits[bits > 0])
-    brake = brake_of(cascade_settings, len(snapshot), forgotten_in_window)
+    brake = brake_of(cascade_settings, len(snapshot), forgotten_in_window, archived_in_window)
     free = np.flatnonzero(bits == 0)
     stopped = free[len(free) if brake.allowed is None else brake.allowed :]
     spared[stopped] = _BRAKED

@@ -66,13 +66,16 @@ def low_watermark(threshold: int, share: float) -> int:
     return min(threshold, max(floor, math.floor(threshold * share + 1e-6)))
 
 
-def brake_of(settings: CascadeSettings, live: int, forgotten_in_window: int) -> Brake:
+def brake_of(
+    settings: CascadeSettings, live: int, forgotten_in_window: int, archived_in_window: int = 0
+) -> Brake:
     """How many more memories a run may forget now, from what a rolling day allows in all.
 
     Measured against the live memories together with those forgotten in that day, so that many
-    small runs may forget no more than one.
+    small runs may forget no more than one. `archived_in_window` are those that count as forgotten
+    and are live all the same.
     """
-    at_start = live + forgotten_in_window
+    at_start = live - archived_in_window + forgotten_in_window
     allowed = None
     if at_start >= BRAKE_STORE_MEMORIES_MIN:
         share = math.floor(settings.brake_share * at_start + 1e-6)
