@@ -29,7 +29,7 @@ from sidecar.store.store import Store
 from sidecar.touches import TouchBuffer
 
 PREVIEWED: Final = "forgetting.cycle_dry_run"
-LAST_RUN_KEY: Final = "cycled_at"  # in `meta`
+IDLE_KEY: Final = "cycled_at"  # in `meta`: when a cycle ended that had nothing to do
 
 FindDuplicates = Callable[[Snapshot, CycleOptions, int], Resolution]
 # Tells those who follow: (when in ms, kind, payload).
@@ -126,13 +126,13 @@ class Cycler:
         ]
 
     def last_run_at(self) -> int | None:
-        """When the last real cycle ended, or began if a kill cut it short, ms; None: never."""
+        """When the last real cycle ended, also one that a later start finished, ms; None: never."""
         query = (
-            "SELECT max(at) FROM (SELECT max(started_at) AS at FROM runs WHERE kind = 'cycle'"
+            "SELECT max(at) FROM (SELECT max(finished_at) AS at FROM runs WHERE kind = 'cycle'"
             " UNION ALL SELECT value FROM meta WHERE key = ?)"
         )
         with self._store.readers.borrow() as connection:
-            return connection.execute(query, (LAST_RUN_KEY,)).fetchall()[0][0]
+            return connection.execute(query, (IDLE_KEY,)).fetchall()[0][0]
 
     def _refuse_if_disabled(self) -> None:
         if not self._book.values.forget_enabled:
@@ -194,7 +194,6 @@ class Cycler:
             took_ms = (time.monotonic() - started) * 1000
             report = ending.cycle_report(connection, begun, result, after, took_ms)
         self._runner.finish(header, report, ending.CYCLE_COMPLETED, ending.told_of(report))
-        self._runner.write(_note_run(self._clock.now_ms()))
         self._runner.suggest_gc(self._book.values.forgotten_warn_gb)
         return report
 
@@ -202,7 +201,7 @@ class Cycler:
         """The event of a cycle that had nothing to do, and the reply of its call."""
         now = self._clock.now_ms()
         events.append(tx.connection, now, ending.CYCLE_COMPLETED, None, ending.told_of(report))
-        _note_run(now)(tx)
+        tx.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (IDLE_KEY, now))
         if key is not None:
             keep_reply(tx, key, now, report)
 
@@ -262,15 +261,6 @@ class Cycler:
             space_note=None,
             duration_ms=round((time.monotonic() - started) * 1000, 3),
         )
-
-
-def _note_run(now: int) -> Callable[[Transaction], None]:
-    """Remember for the timer when a cycle ended."""
-
-    def work(tx: Transaction) -> None:
-        tx.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (LAST_RUN_KEY, now))
-
-    return work
 
 
 def _decisions(plan: CyclePlan, places: Int64) -> list[CycleDecision]:

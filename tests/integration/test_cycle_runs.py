@@ -8,16 +8,15 @@ import pytest
 
 from sidecar import cycling
 from sidecar.apply import moves
-from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import (
     ForgettingDisabled,
     PlanNotApplicable,
     PlanUsed,
 )
 from sidecar.model import MemoryInput
-from sidecar.namespace import Namespace
 from sidecar.plan.plan import FADE
 from sidecar.store import events
+from tests.cycling import OTHER, SAME, a_bit_of_all, cycle, decided, fact
 from tests.namespaces import (
     DAY,
     World,
@@ -39,45 +38,11 @@ from tests.namespaces import (
     tiers,
 )
 
-SAME, OTHER = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
-
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with a_world(tmp_path) as made:
         yield made
-
-
-async def cycle(namespace: Namespace, **given: Any) -> ForgettingReport:
-    """One cycle, with what is not given at rest."""
-    rest: dict[str, Any] = {"dry_run": False, "plan_id": None, "now": None, "decisions_limit": 1000}
-    return await namespace.run_cycle(**(rest | given))
-
-
-def fact(
-    memory_id: str, content: str, vector: list[float] | None = None, **more: Any
-) -> MemoryInput:
-    """A fact of two weeks ago that neither fades nor goes by its age."""
-    given = {"importance": 0.9, "days": 14, "content": content} | more
-    return memory(memory_id, embedding=vector, embedding_model=vector and "test", **given)
-
-
-def decided(report: ForgettingReport) -> dict[str, tuple[str, str | None, str | None]]:
-    """Action, reason and what stopped it, by id."""
-    return {one.record_id: (one.action, one.reason, one.skipped) for one in report.decisions}
-
-
-def a_bit_of_all() -> list[MemoryInput]:
-    """One of each: superseded and its head, a duplicate and its survivor, weaker, weak, kept."""
-    return [
-        fact("home-old", "Mina lives in Busan"),
-        fact("home", "Mina lives in Seoul", supersedes=["home-old"]),
-        fact("tea", "Mina drinks green tea", SAME),
-        fact("tea-again", "Mina drinks green tea.", SAME, importance=0.8),
-        fact("weaker", "parked in row one", importance=0.1),
-        fact("weak", "parked in row two", importance=0.3),
-        fact("kept", "Mina is allergic to nuts"),
-    ]
 
 
 @pytest.mark.gate("CYC-32")
@@ -276,29 +241,6 @@ async def test_cycles_and_sweeps_share_one_brake(world: World) -> None:
     assert second.brake.engaged
     world.pass_time(DAY + 1)
     assert (await cycle(namespace)).pruned == 32
-
-
-@pytest.mark.gate("CYC-41")
-async def test_the_timer_runs_a_cycle_only_where_it_is_enabled_due_and_allowed(
-    tmp_path: Path,
-) -> None:
-    async with a_world(tmp_path) as world:
-        namespace = await world.open()
-        await put(namespace, *a_bit_of_all())
-        assert not await namespace.cycle_if_due()
-        options = namespace.cycle_options
-        namespace.cycle_options = type(options)(enabled=True, interval_hours=24.0)
-        assert await namespace.cycle_if_due()
-        assert counted(namespace)[2] == 3
-        world.pass_time(DAY - 1000)
-        assert not await namespace.cycle_if_due()
-        world.pass_time(1000)
-        assert await namespace.cycle_if_due()
-        await namespace.undo(run_id=(await namespace.runs(limit=1, cursor=None)).runs[0].run_id)
-        world.pass_time(DAY)
-        assert not await namespace.cycle_if_due()  # an undo pauses it
-        await namespace.resume()
-        assert await namespace.cycle_if_due()
 
 
 @pytest.mark.gate("CYC-42")
