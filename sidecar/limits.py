@@ -95,6 +95,7 @@ DUPLICATE_BLOCK_MEMORIES: Final = 1_024  # compared with as many others at once
 DUPLICATE_CHECKED_COUNT: Final = 4_096  # pairs whose cosine is computed exactly at once
 DUPLICATE_SAMPLE_MEMORIES: Final = 1_024  # by which the directions of a store are found
 DUPLICATE_PAIRS_COUNT_MAX: Final = 2_000_000  # of one model; with more, closeness says nothing
+EXPLAIN_DUPLICATES_MEMORIES_MAX: Final = 10_000  # compared for one explanation; some 0.3 s
 GUARD_TEXT_BYTES_MAX: Final = 4_096  # of longer texts every difference keeps both
 # Destroying for good.
 GC_OLDER_THAN_DAYS_DEFAULT: Final = 14

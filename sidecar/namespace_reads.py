@@ -15,6 +15,8 @@ import structlog
 from sidecar.clock import Clock
 from sidecar.errors import Corrupt, InvalidParams, Overloaded, ShuttingDown
 from sidecar.estimate import Estimator
+from sidecar.explain_reports import Explanation
+from sidecar.explaining import explanation_of
 from sidecar.exporting import export_page
 from sidecar.limits import THAWS_PER_RECALL_MAX, TOUCH_FLUSH_SECONDS, TOUCHED_BY_TOP
 from sidecar.model import (
@@ -32,9 +34,9 @@ from sidecar.model import (
 from sidecar.namespace_lifecycle import NamespaceLifecycle
 from sidecar.plan.plan import Snapshot
 from sidecar.recalling import VIEWS_MAX, Recall, RecallRequest, type_codes
-from sidecar.reports import Explanation, ExportPage, MemoryList, NamespaceStatus, RecallReport
+from sidecar.reports import ExportPage, MemoryList, NamespaceStatus, RecallReport
 from sidecar.shown import memory_of
-from sidecar.status import explanation_of, status_of
+from sidecar.status import status_of
 from sidecar.store import links, rows
 from sidecar.store.cold_search import read_commits
 from sidecar.store.payload import Payload
@@ -120,13 +122,11 @@ class NamespaceReads(NamespaceLifecycle):
         return report
 
     async def explain(self, *, id: str, policy: str | None) -> Explanation:
-        """Why policies would or would not take one live memory."""
+        """Why policies, and a cycle, would or would not take one live memory."""
 
         def work() -> Explanation:
             row, snapshot = self._scored(id)
-            return explanation_of(
-                row, snapshot, self.book.cascade(), self.sweeper, policy, self.clock.now_ms()
-            )
+            return explanation_of(self, row, snapshot, policy)
 
         return await self._in_thread(work)
 

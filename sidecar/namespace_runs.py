@@ -76,6 +76,7 @@ class NamespaceRuns(ABC):
             self.estimator,
             self.fold_touches,
         )
+        self.duplicates = DuplicateSearch(self.store, lambda: not self.runner.stopping.is_set())
         self.cycler = Cycler(
             self.name,
             self.store,
@@ -85,7 +86,7 @@ class NamespaceRuns(ABC):
             self.runner,
             self.fold_touches,
             lambda: self.cycle_options,
-            DuplicateSearch(self.store, lambda: not self.runner.stopping.is_set()).find,
+            self.duplicates.find,
             self.announce,
         )
         self.archiver = Archiver(

@@ -200,33 +200,6 @@ class DecisionPage(Struct, rename="camel", kw_only=True):
     total: int
 
 
-class PolicyExplanation(Struct, rename="camel", kw_only=True):
-    """How one policy sees one memory. `rank` 1 is the first to go; null where unscored."""
-
-    policy: str
-    policy_version: str
-    stage: int
-    candidate: bool
-    why: str
-    score: float | None
-    strength: float | None
-    parts: ScoreParts | None
-    protections: list[str]
-    rank: int | None
-    of: int
-
-
-class Explanation(Struct, rename="camel", kw_only=True):
-    """The answer of memory.explain."""
-
-    id: str
-    now: int
-    tier: Tier
-    importance_source: str
-    estimator_version: str
-    policies: list[PolicyExplanation]
-
-
 class ThresholdValue(Struct, rename="camel", kw_only=True):
     """One setting in force and where it comes from: default, open, set or config."""
 

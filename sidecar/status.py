@@ -1,20 +1,14 @@
-"""What is answered about a namespace's state, and about one memory's prospects."""
+"""What is answered about a namespace's state."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sidecar.apply import journal
-from sidecar.model import TIERS
-from sidecar.plan.explain import explain
-from sidecar.plan.plan import CascadeSettings, Snapshot
-from sidecar.plan.policies import POLICY_NAMES
 from sidecar.plan.scoring import scored_memories
-from sidecar.reports import Explanation, NamespaceStatus, PolicyExplanation, ScoreParts
+from sidecar.reports import NamespaceStatus
 from sidecar.settings_book import PAUSE_BRAKED, PAUSE_CLIENT, PAUSE_CLOCK, PAUSE_UNDO
 from sidecar.store import media_trash
-from sidecar.store.rows import Row
-from sidecar.sweeping import Sweeper
 
 if TYPE_CHECKING:
     from sidecar.namespace_runs import NamespaceRuns
@@ -80,48 +74,3 @@ def _alarms(namespace: "NamespaceRuns", now: int) -> list[str]:
     if namespace.automatic is not None and namespace.automatic.alarm:
         alarms.append(namespace.automatic.alarm)
     return alarms
-
-
-def explanation_of(
-    row: Row,
-    snapshot: Snapshot,
-    settings: CascadeSettings,
-    sweeper: Sweeper,
-    policy: str | None,
-    now: int,
-) -> Explanation:
-    """How each policy (or the one named) sees a live memory. Raises PolicyUnknown."""
-    index = int(np.flatnonzero(snapshot.rid == row.rid)[0])
-    views: list[PolicyExplanation] = []
-    for name in POLICY_NAMES if policy is None else (policy,):
-        chosen = sweeper.policy(name)
-        view = explain(snapshot, index, settings, now=now, policy=chosen)
-        parts = ScoreParts(
-            value=view.value,
-            retention=view.retention,
-            recall_recency=view.recency,
-            status_factor=view.status_factor,
-        )
-        views.append(
-            PolicyExplanation(
-                policy=chosen.name,
-                policy_version=chosen.version,
-                stage=view.stage,
-                candidate=view.candidate,
-                why=view.why,
-                score=view.score,
-                strength=view.strength,
-                parts=None if view.score is None else parts,
-                protections=list(view.protections),
-                rank=view.rank,
-                of=view.of,
-            )
-        )
-    return Explanation(
-        id=row.id,
-        now=now,
-        tier=TIERS[row.tier],
-        importance_source="estimated" if row.importance is None else "host",
-        estimator_version=row.estimator,
-        policies=views,
-    )

@@ -219,10 +219,47 @@ def strength_of(
         return None
     value = 0.0 if superseded else importance
     days = max(0, now - (last_recalled_at or created_at)) / MILLISECONDS_PER_DAY
-    decay = DECAY_PER_DAY[memory_type] * (1.0 - DECAY_SHIELD * value)
-    held = value * fade_factor * math.exp(-decay * days)
-    held *= min(RECALL_GAIN_MAX, 1.0 + RECALL_GAIN * recall_count)
+    held = math.exp(-decay_of(value, memory_type) * days) * held_at_use(
+        value=value,
+        fade_factor=fade_factor,
+        recall_count=recall_count,
+        success_count=success_count,
+        failure_count=failure_count,
+        memory_type=memory_type,
+    )
+    return min(STRENGTH_MAX, max(STRENGTH_MIN, held))
+
+
+def decay_of(value: float, memory_type: int) -> float:
+    """The decay a day of a memory of this value; `memory_type` as in `strength_of`."""
+    return DECAY_PER_DAY[memory_type] * (1.0 - DECAY_SHIELD * value)
+
+
+def held_at_use(
+    *,
+    value: float,
+    fade_factor: float,
+    recall_count: int,
+    success_count: int,
+    failure_count: int,
+    memory_type: int,
+) -> float:
+    """What is held at the instant of the last use: the strength before decay and bounds."""
+    held = value * fade_factor * min(RECALL_GAIN_MAX, 1.0 + RECALL_GAIN * recall_count)
     if memory_type == PROCEDURAL and (success_count or failure_count):
         outcomes = np.array([success_count, failure_count], dtype=np.float64)
         held *= min(1.0, OUTCOME_BASE + float(wilson_upper(outcomes[:1], outcomes[1:])[0]))
-    return min(STRENGTH_MAX, max(STRENGTH_MIN, held))
+    return held
+
+
+def below_after_ms(bound: float, *, held: float, decay: float) -> int | None:
+    """How long after its last use a memory's strength first is below `bound`, ms.
+
+    `held` is what was held then, `decay` that of a day. 0 where it was below at once; None where
+    it never is: no strength is below STRENGTH_MIN.
+    """
+    if bound <= STRENGTH_MIN:
+        return None
+    if held < bound:
+        return 0
+    return math.floor(math.log(held / bound) / decay * MILLISECONDS_PER_DAY) + 1

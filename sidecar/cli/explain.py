@@ -18,15 +18,23 @@ _COLUMNS = (
     Column("rank", right=True),
     Column("protected by"),
 )
+_CROSSING_COLUMNS = (
+    Column("threshold"),
+    Column("below", right=True),
+    Column("crossed"),
+    Column("may act from"),
+    Column("why"),
+)
 
 
 @click.command(cls=Command)
 @click.argument("id")
-@click.option("--policy", help="Only as this policy sees it.")
+@click.option("--policy", help="Only as this policy sees it; cycle: only as a cycle does.")
 def command(id: str, policy: str | None) -> int:
     """Say why a memory would go, or stays.
 
-    Shows for each policy whether it is a candidate, its score, its rank and its protections.
+    Shows for each policy whether it is a candidate, its score, its rank and its protections; what
+    a cycle would do with it now; and when, never used again, it would come below each threshold.
     """
     options = settings()
     answer: dict[str, Any] = options.call("memory.explain", {"id": id, "policy": policy})
@@ -37,10 +45,17 @@ def command(id: str, policy: str | None) -> int:
         f"{answer['id']} is {answer['tier']}; importance {answer['importanceSource']} "
         f"(estimator {answer['estimatorVersion']}); at {when(answer['now'])}"
     )
-    table(_COLUMNS, [_row(each) for each in answer["policies"]])
-    for each in answer["policies"]:
+    if policies := answer["policies"]:
+        table(_COLUMNS, [_row(each) for each in policies])
+    for each in policies:
         if parts := each["parts"]:
             tell(f"  {each['policy']}: {_product(parts)}")
+    if cycle := answer["cycle"]:
+        tell()
+        tell(f"a cycle would {_cycle_line(cycle)}")
+    tell()
+    tell("if it is never used again:")
+    table(_CROSSING_COLUMNS, [_crossing_row(each) for each in answer["crossings"]])
     return 0
 
 
@@ -63,3 +78,22 @@ def _product(parts: dict[str, Any]) -> str:
         f"value {number(parts['value'])}, retention {number(parts['retention'])}, "
         f"recall recency {number(parts['recallRecency'])}, status ×{parts['statusFactor']}"
     )
+
+
+def _cycle_line(cycle: dict[str, Any]) -> str:
+    line = f"{cycle['action']} it: {cycle['why']}"
+    if cycle["action"] == "fade":
+        line += f"; importance {number(cycle['oldImportance'])} → {number(cycle['newImportance'])}"
+    if not cycle["duplicatesSearched"]:
+        line += " (not looked for duplicates: too many memories)"
+    return line
+
+
+def _crossing_row(crossing: dict[str, Any]) -> list[str]:
+    return [
+        crossing["threshold"],
+        number(crossing["bound"]),
+        when(crossing["crossedAt"]),
+        when(crossing["actsAt"]),
+        crossing["why"],
+    ]

@@ -15,13 +15,13 @@ _EXPONENTS: Final = {"classic": (1.0, 1.0, 1.0), "balanced": (1.0, 0.15, 0.0)}
 POLICY_NAMES: Final = tuple(_EXPONENTS)
 
 
-def policy_named(name: str, estimator_version: str) -> Policy:
+def policy_named(name: str, estimator_version: str, *, besides: tuple[str, ...] = ()) -> Policy:
     """The policy of this name. Its version names formula, exponents and estimator.
 
-    Raises PolicyUnknown, naming the policies there are.
+    Raises PolicyUnknown, naming the policies there are, and what else could be asked for.
     """
     if name not in _EXPONENTS:
-        names = ", ".join(POLICY_NAMES)
+        names = ", ".join((*POLICY_NAMES, *besides))
         raise PolicyUnknown(
             field="$.policy",
             bound=f"one of: {names}",

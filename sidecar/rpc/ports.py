@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.event_feed import Announcement
+from sidecar.explain_reports import Explanation
 from sidecar.gc_reports import GcReport, GcRequest, GcVerification
 from sidecar.gc_tokens import PlannedDestruction
 from sidecar.idempotency import Key
@@ -21,7 +22,6 @@ from sidecar.reasons import ReasonName
 from sidecar.reports import (
     DecisionPage,
     EventPage,
-    Explanation,
     ExportPage,
     ForgetReport,
     ImportReport,

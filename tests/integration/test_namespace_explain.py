@@ -1,4 +1,4 @@
-"""What get shows of a memory is what explain and the sweep reckon with, broken chains too."""
+"""What get shows is what explain and the sweep reckon with; explain foretells a cycle too."""
 
 import asyncio
 import threading
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.errors import MemoryNotFound
-from tests.namespaces import World, a_world, eventually, get, memory, put, query, sweep
+from sidecar import explaining
+from sidecar.errors import MemoryNotFound, PolicyUnknown
+from tests.namespaces import DAY, NOW, World, a_world, eventually, get, memory, put, query, sweep
 
 
 @pytest.fixture
@@ -94,3 +95,74 @@ async def test_a_memory_that_was_committed_this_instant_can_be_explained(
         awaited.set()
     assert explained.id == "new"
     await written
+
+
+@pytest.mark.gate("EXPL-15")
+async def test_what_a_cycle_would_do_is_what_it_does(world: World) -> None:
+    namespace = await world.open(automatic=False)
+    await put(
+        namespace,
+        memory("weak", 300),
+        memory("fading", 30),
+        memory("new", 10, importance=0.9),
+        memory("twice", 10, importance=0.6, content="Mina drinks green tea"),
+        memory("again", 10, importance=0.5, content="mina drinks green tea."),
+    )
+    explained = {
+        one: (await namespace.explain(id=one, policy=None))
+        for one in ("weak", "fading", "new", "twice", "again")
+    }
+    report = await namespace.run_cycle(dry_run=True, plan_id=None, now=None, decisions_limit=100)
+    for decision in report.decisions:
+        cycle = explained[decision.record_id].cycle
+        assert cycle is not None
+        assert (cycle.action, cycle.reason, cycle.skipped, cycle.score) == (
+            decision.action,
+            decision.reason,
+            decision.skipped,
+            decision.score,
+        )
+        assert cycle.new_importance == decision.new_importance
+        assert cycle.duplicates_searched
+    assert {one.action for one in report.decisions} == {"keep", "fade", "prune"}
+    assert explained["again"].cycle is not None
+    assert explained["again"].cycle.survivor == "twice"
+
+
+@pytest.mark.gate("EXPL-15")
+async def test_the_crossing_nearest_to_the_strength_comes_first(world: World) -> None:
+    namespace = await world.open(automatic=False)
+    await put(namespace, memory("m", 0, importance=0.2, expires_at=NOW + DAY))
+    found = (await namespace.explain(id="m", policy=None)).crossings
+    assert [one.threshold for one in found] == ["fade", "weak", "prune", "expiry"]
+    assert found[0].crossed_at is not None
+    world.clock.hold(found[0].crossed_at)
+    shown = await get(namespace, "m")
+    assert shown is not None
+    assert shown.strength == pytest.approx(0.15, abs=1e-9)
+
+
+@pytest.mark.gate("EXPL-15")
+async def test_the_cycle_can_be_asked_for_alone_and_a_policy_leaves_it_out(world: World) -> None:
+    namespace = await world.open(automatic=False)
+    await put(namespace, memory("m"))
+    alone = await namespace.explain(id="m", policy="cycle")
+    assert alone.policies == []
+    assert alone.cycle is not None
+    named = await namespace.explain(id="m", policy="classic")
+    assert ([one.policy for one in named.policies], named.cycle) == (["classic"], None)
+    with pytest.raises(PolicyUnknown) as refused:
+        await namespace.explain(id="m", policy="other")
+    assert refused.value.data["bound"] == "one of: classic, balanced, cycle"
+
+
+@pytest.mark.gate("EXPL-15")
+async def test_among_too_many_memories_duplicates_are_not_looked_for_and_the_reply_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = await world.open(automatic=False)
+    await put(namespace, memory("a", content="tea"), memory("b", content="Tea"))
+    monkeypatch.setattr(explaining, "EXPLAIN_DUPLICATES_MEMORIES_MAX", 1)
+    cycle = (await namespace.explain(id="a", policy=None)).cycle
+    assert cycle is not None
+    assert (cycle.duplicates_searched, cycle.survivor) == (False, None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sidecar import reports
+from sidecar import explain_reports, reports
 from tests.unit import cli_samples as samples
 from tests.unit.cli_run import Run, fake_daemon, runner
 from tests.unit.fake_daemon import FakeDaemon
@@ -135,7 +135,7 @@ def test_recall_that_finds_nothing_exits_1(daemon: FakeDaemon, forgetd: Run) -> 
 
 @pytest.mark.gate("CLI-15")
 def test_explain_shows_candidacy_rank_and_parts(daemon: FakeDaemon, forgetd: Run) -> None:
-    policy = reports.PolicyExplanation(
+    policy = explain_reports.PolicyExplanation(
         policy="balanced",
         policy_version="1",
         stage=2,
@@ -148,13 +148,33 @@ def test_explain_shows_candidacy_rank_and_parts(daemon: FakeDaemon, forgetd: Run
         rank=3,
         of=1_200,
     )
-    explanation = reports.Explanation(
+    cycle = explain_reports.CycleExplanation(
+        enabled=False,
+        policy_version="1",
+        action="fade",
+        reason="time_decay",
+        skipped=None,
+        why="time_decay: strength 0.1 is below 0.15",
+        score=0.1,
+        prune_threshold=0.05,
+        fade_threshold=0.15,
+        old_importance=0.5,
+        new_importance=0.25,
+        survivor=None,
+        duplicates_searched=False,
+    )
+    crossing = explain_reports.CrossingReport(
+        threshold="weak", bound=0.05, crossed_at=samples.NOW, acts_at=None, why="not while pinned"
+    )
+    explanation = explain_reports.Explanation(
         id="m1",
         now=samples.NOW,
         tier="hot",
         importance_source="host",
         estimator_version="neutral-1",
         policies=[policy],
+        crossings=[crossing],
+        cycle=cycle,
     )
     daemon.answers["memory.explain"] = samples.wire(explanation)
     done = forgetd("explain", "m1", "--policy", "balanced")
@@ -162,6 +182,11 @@ def test_explain_shows_candidacy_rank_and_parts(daemon: FakeDaemon, forgetd: Run
     assert "3 of 1,200" in done.out
     assert "pinned, held" in done.out
     assert "retention 0.9000" in done.out
+    assert "a cycle would fade it: time_decay: strength 0.1 is below 0.15" in done.out
+    assert "importance 0.5000 → 0.2500 (not looked for duplicates: too many memories)" in done.out
+    (line,) = [line for line in done.out.splitlines() if line.startswith("weak")]
+    assert line.startswith("weak       0.0500  20")
+    assert line.endswith("Z  -             not while pinned")
 
 
 @pytest.mark.gate("CLI-16")

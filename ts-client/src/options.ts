@@ -147,7 +147,7 @@ export type RestoreSelector =
   { readonly ids: readonly string[] } | { readonly runId: string } | { readonly reason: string }
 
 export interface ExplainOptions extends CallOptions {
-  /** Default: every policy. */
+  /** One policy of a sweep, or `cycle`. Default: all of them. */
   readonly policy?: string | undefined
 }
 

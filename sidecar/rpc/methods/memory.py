@@ -16,6 +16,7 @@ from sidecar.errors import (
     RevisionConflict,
     SupersessionConflict,
 )
+from sidecar.explain_reports import Explanation
 from sidecar.limits import (
     EMBEDDING_MODEL_BYTES_MAX,
     GET_MANY_IDS_MAX,
@@ -29,7 +30,6 @@ from sidecar.limits import (
 )
 from sidecar.model import Embedding, Memory, MemoryInput, MemoryType, Status, Tier
 from sidecar.reports import (
-    Explanation,
     MemoryList,
     PutManyReport,
     RecallReport,
@@ -146,7 +146,7 @@ class HoldParams(Params, kw_only=True):
 
 
 class ExplainParams(Params, kw_only=True):
-    """The memory, and one policy instead of all."""
+    """The memory, and one policy, or the cycle, instead of all."""
 
     id: Id
     policy: str | None = None

@@ -604,12 +604,16 @@ export interface MemoryHoldParams {
 export interface MemoryExplainParams {
   /** The id of the memory. */
   id: string
-  /** One policy instead of all. */
+  /** One policy of a sweep, or `cycle`, instead of all. */
   policy?: string | null
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
 }
-/** The answer of memory.explain. */
+/**
+ * The answer of memory.explain. What was not asked for is empty or null.
+ *
+ * `crossings` begin with the threshold that is nearest to the memory's strength.
+ */
 export interface Explanation {
   /** The id of the memory. */
   id: string
@@ -621,8 +625,12 @@ export interface Explanation {
   importanceSource: string
   /** The estimator in force. */
   estimatorVersion: string
-  /** How each policy sees the memory. */
+  /** How each policy of a sweep sees the memory. */
   policies: PolicyExplanation[]
+  /** When it comes below each threshold, never used again; the nearest to its strength first. */
+  crossings: CrossingReport[]
+  /** What a cycle that ran now would do with it; null where a policy was named. */
+  cycle: CycleExplanation | null
 }
 /** How one policy sees one memory. `rank` 1 is the first to go; null where unscored. */
 export interface PolicyExplanation {
@@ -659,6 +667,59 @@ export interface ScoreParts {
   recallRecency: number | null
   /** 2 for active memories, else 1. */
   statusFactor: number
+}
+/**
+ * When a memory that is never used again comes below one threshold; null is never.
+ *
+ * A time that is past says since when. `bound` is a strength, null where time is what is over.
+ */
+export interface CrossingReport {
+  /** `weak` and `expiry` are a sweep's, `fade` and `prune` a cycle's. */
+  threshold: "expiry" | "fade" | "prune" | "weak"
+  /** The strength that is crossed; null for the expiry. */
+  bound: number | null
+  /** When its strength falls below the bound, or fell, in ms; null for never. */
+  crossedAt: number | null
+  /** From then on a run may act on it, in ms; null: never, or not while `why` holds. */
+  actsAt: number | null
+  /** What the time depends on, or what has no end. */
+  why: string
+}
+/**
+ * What a cycle that ran now would do with one memory.
+ *
+ * A kept one with a reason would have faded or gone, and `skipped` says what stopped it. Score
+ * and importances are null where the memory is unscored; thresholds are those of its type.
+ * `enabled` says whether the timer runs cycles. `survivor` is the memory that stands for a
+ * duplicate; where `duplicatesSearched` is false, it was not looked for one.
+ */
+export interface CycleExplanation {
+  /** Whether the timer runs cycles; a call runs one at any time. */
+  enabled: boolean
+  /** The policy's exponents and estimator, by name. */
+  policyVersion: string
+  /** What it would do. */
+  action: "fade" | "keep" | "prune"
+  /** Why it goes or fades, or would have; null where it is simply kept. */
+  reason: string | null
+  /** What stopped the action. */
+  skipped: string | null
+  /** The same as one sentence. */
+  why: string
+  /** The strength; null where unscored. */
+  score: number | null
+  /** The strength below which its type is pruned. */
+  pruneThreshold: number
+  /** The strength below which its type fades. */
+  fadeThreshold: number
+  /** What `memory.get` shows; null where unscored. */
+  oldImportance: number | null
+  /** What `memory.get` would show then; null where unscored. */
+  newImportance: number | null
+  /** The memory that says the same and stays; null where it is no duplicate. */
+  survivor: string | null
+  /** False where there are too many memories to look for duplicates for the sake of one. */
+  duplicatesSearched: boolean
 }
 /** Parameters of memory.feedback. */
 export interface MemoryFeedbackParams {
