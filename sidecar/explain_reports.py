@@ -48,6 +48,24 @@ class CycleExplanation(Struct, rename="camel", kw_only=True):
     duplicates_searched: bool
 
 
+class LifecycleExplanation(Struct, rename="camel", kw_only=True):
+    """What active forgetting that ran now would do with one memory.
+
+    `candidate`: it is low, stale and unloved; `skipped` is what keeps it all the same. `enabled`
+    says whether the config file allows a real run.
+    """
+
+    enabled: bool
+    policy_version: str
+    action: Literal["archive", "keep"]
+    candidate: bool
+    skipped: str | None
+    why: str
+    usefulness: float | None
+    use_count: int
+    age_days: float
+
+
 class CrossingReport(Struct, rename="camel", kw_only=True):
     """When a memory that is never used again comes below one threshold; null is never.
 
@@ -75,3 +93,4 @@ class Explanation(Struct, rename="camel", kw_only=True):
     policies: list[PolicyExplanation]
     crossings: list[CrossingReport]
     cycle: CycleExplanation | None = None
+    lifecycle: LifecycleExplanation | None = None

@@ -11,8 +11,10 @@ from sidecar.explain_reports import (
     CrossingReport,
     CycleExplanation,
     Explanation,
+    LifecycleExplanation,
     PolicyExplanation,
 )
+from sidecar.lifecycle_config import lifecycle_settings
 from sidecar.limits import EXPLAIN_DUPLICATES_MEMORIES_MAX
 from sidecar.model import TIERS
 from sidecar.plan.crossings import Crossing, cycle_crossings, sweep_crossings
@@ -21,10 +23,13 @@ from sidecar.plan.cycle_plan import CYCLE_POLICY, CyclePlan
 from sidecar.plan.duplicates import meeting_rows
 from sidecar.plan.explain import explain
 from sidecar.plan.explain_cycle import explain_cycle
+from sidecar.plan.explain_lifecycle import explain_lifecycle
+from sidecar.plan.lifecycle import LIFECYCLE_POLICY, plan_lifecycle
 from sidecar.plan.plan import CascadeSettings, Snapshot
 from sidecar.plan.policies import POLICY_NAMES, policy_named
 from sidecar.plan.scoring import assess
 from sidecar.reports import ScoreParts
+from sidecar.store import beliefs
 from sidecar.store.rows import Row
 
 if TYPE_CHECKING:
@@ -140,6 +145,34 @@ def _explain_cycle(subject: Subject) -> CycleExplanation:
     )
 
 
+def _explain_lifecycle(subject: Subject) -> LifecycleExplanation:
+    namespace, snapshot = subject.namespace, subject.snapshot
+    with namespace.store.readers.borrow() as connection:
+        usefulness = beliefs.usefulness_of(connection, snapshot.rid)
+    options, window = namespace.lifecycle_options, namespace.runner.window()
+    plan = plan_lifecycle(
+        snapshot,
+        usefulness,
+        lifecycle_settings(options),
+        subject.settings,
+        now=subject.now,
+        forgotten_in_window=window.forgotten,
+        archived_in_window=window.archived,
+    )
+    view = explain_lifecycle(snapshot, usefulness, plan, subject.settings, subject.index)
+    return LifecycleExplanation(
+        enabled=options.forget_enabled,
+        policy_version=LIFECYCLE_POLICY.version,
+        action=view.action,
+        candidate=view.candidate,
+        skipped=view.skipped,
+        why=view.why,
+        usefulness=view.usefulness,
+        use_count=view.use_count,
+        age_days=view.age_days,
+    )
+
+
 def _crossings(subject: Subject) -> list[CrossingReport]:
     """Every threshold of the memory, the nearest to its strength first."""
     view = assess(subject.snapshot, subject.settings, now=subject.now, policy=CYCLE_POLICY)
@@ -167,4 +200,5 @@ def _crossing_report(one: Crossing) -> CrossingReport:
 # which is its field of Explanation too.
 EXPLAINERS: Final[Mapping[str, Callable[[Subject], Any]]] = {
     CYCLE_POLICY.name: _explain_cycle,
+    LIFECYCLE_POLICY.name: _explain_lifecycle,
 }

@@ -29,12 +29,13 @@ _CROSSING_COLUMNS = (
 
 @click.command(cls=Command)
 @click.argument("id")
-@click.option("--policy", help="Only as this policy sees it; cycle: only as a cycle does.")
+@click.option("--policy", help="Only as this policy sees it, or cycle, or lifecycle.")
 def command(id: str, policy: str | None) -> int:
     """Say why a memory would go, or stays.
 
     Shows for each policy whether it is a candidate, its score, its rank and its protections; what
-    a cycle would do with it now; and when, never used again, it would come below each threshold.
+    a cycle and active forgetting would do with it now; and when, never used again, it would come
+    below each threshold.
     """
     options = settings()
     answer: dict[str, Any] = options.call("memory.explain", {"id": id, "policy": policy})
@@ -53,6 +54,9 @@ def command(id: str, policy: str | None) -> int:
     if cycle := answer["cycle"]:
         tell()
         tell(f"a cycle would {_cycle_line(cycle)}")
+    if lifecycle := answer["lifecycle"]:
+        tell()
+        tell(f"active forgetting would {lifecycle['action']} it: {lifecycle['why']}")
     tell()
     tell("if it is never used again:")
     table(_CROSSING_COLUMNS, [_crossing_row(each) for each in answer["crossings"]])

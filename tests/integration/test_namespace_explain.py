@@ -153,7 +153,7 @@ async def test_the_cycle_can_be_asked_for_alone_and_a_policy_leaves_it_out(world
     assert ([one.policy for one in named.policies], named.cycle) == (["classic"], None)
     with pytest.raises(PolicyUnknown) as refused:
         await namespace.explain(id="m", policy="other")
-    assert refused.value.data["bound"] == "one of: classic, balanced, cycle"
+    assert refused.value.data["bound"] == "one of: classic, balanced, cycle, lifecycle"
 
 
 @pytest.mark.gate("EXPL-15")

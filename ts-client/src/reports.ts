@@ -14,6 +14,7 @@ export type {
   CycleDecision,
   CycleExplanation,
   Explanation,
+  LifecycleExplanation,
   ForgetCandidate,
   ForgetSummary,
   ForgettingReport,

@@ -146,7 +146,7 @@ class HoldParams(Params, kw_only=True):
 
 
 class ExplainParams(Params, kw_only=True):
-    """The memory, and one policy, or the cycle, instead of all."""
+    """The memory, and one policy, the cycle or active forgetting, instead of all."""
 
     id: Id
     policy: str | None = None

@@ -604,7 +604,7 @@ export interface MemoryHoldParams {
 export interface MemoryExplainParams {
   /** The id of the memory. */
   id: string
-  /** One policy of a sweep, or `cycle`, instead of all. */
+  /** One policy of a sweep, or `cycle`, or `lifecycle`, instead of all. */
   policy?: string | null
   /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
   namespace?: string
@@ -631,6 +631,8 @@ export interface Explanation {
   crossings: CrossingReport[]
   /** What a cycle that ran now would do with it; null where a policy was named. */
   cycle: CycleExplanation | null
+  /** What active forgetting would do with it now; null where a policy was named. */
+  lifecycle: LifecycleExplanation | null
 }
 /** How one policy sees one memory. `rank` 1 is the first to go; null where unscored. */
 export interface PolicyExplanation {
@@ -720,6 +722,32 @@ export interface CycleExplanation {
   survivor: string | null
   /** False where there are too many memories to look for duplicates for the sake of one. */
   duplicatesSearched: boolean
+}
+/**
+ * What active forgetting that ran now would do with one memory.
+ *
+ * `candidate`: it is low, stale and unloved; `skipped` is what keeps it all the same. `enabled`
+ * says whether the config file allows a real run.
+ */
+export interface LifecycleExplanation {
+  /** Whether the config file allows a real run. */
+  enabled: boolean
+  /** The policy's exponents and estimator, by name. */
+  policyVersion: string
+  /** What it would do. */
+  action: "archive" | "keep"
+  /** Whether it is low, stale and unloved. */
+  candidate: boolean
+  /** What keeps a candidate. */
+  skipped: string | null
+  /** The same as one sentence. */
+  why: string
+  /** What hosts said of it a use; null where that is impossible. */
+  usefulness: number | null
+  /** How often it was used. */
+  useCount: number
+  /** Days since it was made, or last of use. */
+  ageDays: number
 }
 /** Parameters of memory.feedback. */
 export interface MemoryFeedbackParams {
