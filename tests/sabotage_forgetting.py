@@ -218,8 +218,8 @@ FORGETTING: Final = (
         "P2",
         "a duplicate goes though its survivor is not what it was compared with",
         "sidecar/apply/moves.py",
-        "            if not survivor_stands(tx.connection, survivor, self._header.planned_at):\n",
-        "            if survivor < 0:\n",
+        "            if not survivor_stands(tx.connection, chunk.details[number]):\n",
+        "            if row is None:\n",
         f"{CYCLES}::test_a_duplicate_stays_where_its_survivor_is_not_what_it_was",
     ),
     Sabotage(

@@ -81,12 +81,14 @@ def outcome_of(
     return MOVED if kept is None else OUTCOME_CODE[kept]
 
 
-def survivor_stands(connection: Connection, rid: int, planned_at: int) -> bool:
-    """Whether the memory that stays for a duplicate is here, believed, and as it was compared."""
-    found = connection.execute(
-        "SELECT tier, status, updated_at FROM memories WHERE rid = ?", (rid,)
-    ).fetchall()
+def survivor_stands(connection: Connection, detail: Any) -> bool:
+    """Whether the memory that stays for a duplicate is here, believed, and as it was compared.
+
+    Any change of it since planning counts, but the fade of the same run.
+    """
+    query = "SELECT tier, status, change_counter FROM memories WHERE rid = ?"
+    found = connection.execute(query, (int(detail["survivor"]),)).fetchall()
     if not found:
         return False
-    tier, status, updated_at = found[0]
-    return tier != FORGOTTEN and status != INVALIDATED and updated_at <= planned_at
+    tier, status, counter = found[0]
+    return tier != FORGOTTEN and status != INVALIDATED and counter == detail["survivor_counter"]

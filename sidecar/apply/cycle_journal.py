@@ -30,5 +30,8 @@ def packed(plan: CyclePlan) -> tuple[Decisions, Details]:
     details["factor_before"] = plan.old_fade_factor[order]
     details["factor_after"] = plan.new_fade_factor[order]
     details["memory_type"] = plan.memory_type[order]
+    survivor = np.searchsorted(plan.rid, plan.survivor_rid[order])
+    counter = plan.change_counter + (plan.action == FADED)
+    details["survivor_counter"] = np.where(plan.survivor_rid[order] > 0, counter[survivor], 0)
     assert np.all(prunes | (plan.action[order] == FADED)), "a cycle keeps, fades or prunes"
     return decisions, details

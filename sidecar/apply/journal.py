@@ -45,13 +45,15 @@ OUTCOMES: Final = (
 OUTCOME_CODE: Final = {name: code for code, name in enumerate(OUTCOMES)}
 MOVED: Final = 0
 # Beside each decision of a cycle, and of the undoing of one: whose duplicate the memory is (a row
-# number, 0: nobody's), its fade factor as planned and as it is to be, and its type.
+# number, 0: nobody's), its fade factor as planned and as it is to be, its type, and the survivor's
+# change counter when all fades of the run are done. Append only: see `_unpacked`.
 DETAIL: Final = np.dtype(
     [
         ("survivor", "<i8"),
         ("factor_before", "<f8"),
         ("factor_after", "<f8"),
         ("memory_type", "u1"),
+        ("survivor_counter", "<i8"),
     ]
 )
 DECISION: Final = np.dtype(
@@ -215,14 +217,24 @@ def pending(connection: Connection, run_id: str) -> list[Chunk]:
         "SELECT chunk, decisions, details FROM run_chunks"
         " WHERE run_id = ? AND outcomes IS NULL ORDER BY chunk"
     )
-    return [
-        Chunk(number, np.frombuffer(blob, DECISION), _unpacked(details))
-        for number, blob, details in connection.execute(query, (run_id,))
-    ]
+    chunks: list[Chunk] = []
+    for number, blob, told in connection.execute(query, (run_id,)):
+        decisions = np.frombuffer(blob, DECISION)
+        details = None if told is None else _unpacked(told, len(decisions))
+        chunks.append(Chunk(number, decisions, details))
+    return chunks
 
 
-def _unpacked(details: bytes | None) -> Details | None:
-    return None if details is None else np.frombuffer(details, DETAIL)
+def _unpacked(details: bytes | None, count: int) -> Details:
+    """The details of so many decisions; zeros where they have none.
+
+    A run of an older version has the first fields only: the others are 0, which is no counter.
+    """
+    fields = np.zeros((count, DETAIL.itemsize), np.uint8)
+    if details is not None:
+        stored = np.frombuffer(details, np.uint8).reshape(count, -1)
+        fields[:, : stored.shape[1]] = stored
+    return fields.view(DETAIL)[:, 0]
 
 
 def record(tx: Transaction, run_id: str, chunk: int, outcomes: NDArray[np.uint8]) -> None:
@@ -293,8 +305,7 @@ def all_details(
         tried = outcome is not None
         codes = np.frombuffer(outcome, np.uint8) if tried else np.full(len(chunk), -1)
         outcomes.append(codes.astype(np.int16))
-        unpacked = _unpacked(told)
-        details.append(np.zeros(len(chunk), DETAIL) if unpacked is None else unpacked)
+        details.append(_unpacked(told, len(chunk)))
     decisions = np.concatenate(parts)
     order = np.argsort(decisions["rank"], kind="stable")
     return decisions[order], np.concatenate(outcomes)[order], np.concatenate(details)[order]

@@ -236,8 +236,7 @@ class Mover:
         )
         if outcome == MOVED and decision["reason"] == REASON_CODE["likely_duplicate"]:
             assert chunk.details is not None, "a duplicate has its survivor"
-            survivor = int(chunk.details["survivor"][number])
-            if not survivor_stands(tx.connection, survivor, self._header.planned_at):
+            if not survivor_stands(tx.connection, chunk.details[number]):
                 return OUTCOME_CODE["changed"]
         braked = self._braked_from is not None and decision["rank"] >= self._braked_from
         if outcome == MOVED and braked and journal.counts_for_brake(decision):

@@ -1,13 +1,17 @@
 """Cycles of keeping, fading and pruning, carried out on a real store."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sidecar import cycling
-from sidecar.apply import moves
+from sidecar.apply import journal, moves
+from sidecar.apply.moves import RunStopped
+from sidecar.apply.runner import Runner
 from sidecar.errors import (
     ForgettingDisabled,
     PlanNotApplicable,
@@ -16,6 +20,7 @@ from sidecar.errors import (
 from sidecar.model import MemoryInput
 from sidecar.plan.plan import FADE
 from sidecar.store import events
+from sidecar.store.sqlite.writer import Transaction
 from tests.cycling import OTHER, SAME, a_bit_of_all, cycle, decided, fact
 from tests.namespaces import (
     DAY,
@@ -37,6 +42,9 @@ from tests.namespaces import (
     sweep,
     tiers,
 )
+
+# What a decision's details were before the survivor's counter joined them.
+OLDER_DETAIL = ["survivor", "factor_before", "factor_after", "memory_type"]
 
 
 @pytest.fixture
@@ -176,14 +184,15 @@ async def test_what_changed_since_the_plan_is_skipped_and_named(world: World) ->
 
 
 @pytest.mark.gate("CYC-37")
+@pytest.mark.parametrize("later_ms", [1000, 0, -1000])
 @pytest.mark.parametrize("change", ["forgotten", "edited"])
 async def test_a_duplicate_stays_where_its_survivor_is_not_what_it_was(
-    world: World, change: str
+    world: World, change: str, later_ms: int
 ) -> None:
     namespace = await world.open(automatic=False)
     await put(namespace, *a_bit_of_all())
     planned = await cycle(namespace, dry_run=True)
-    world.pass_time(1000)
+    world.pass_time(later_ms)
     if change == "forgotten":
         await namespace.forget(ids=["tea"], reason="called")
     else:
@@ -192,6 +201,62 @@ async def test_a_duplicate_stays_where_its_survivor_is_not_what_it_was(
     done = await cycle(namespace, plan_id=planned.plan_id)
     assert decided(done)["tea-again"] == ("prune", "likely_duplicate", "changed")
     assert await get(namespace, "tea-again") is not None
+
+
+@pytest.mark.gate("CYC-37")
+async def test_a_duplicate_goes_although_its_survivor_fades_in_the_same_run(world: World) -> None:
+    namespace = await world.open(automatic=False)
+    await put(
+        namespace,
+        fact("again", "Mina drinks green tea.", SAME, importance=0.25),
+        fact("tea", "Mina drinks green tea", SAME, importance=0.3),
+    )
+    done = await cycle(namespace)
+    assert {one.record_id for one in done.decisions if one.executed} == {"again", "tea"}
+    assert (done.faded, done.pruned) == (1, 1)
+
+
+@pytest.mark.gate("CYC-37")
+async def test_a_cycle_that_an_older_version_began_is_finished_without_its_duplicates(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = await world.open(automatic=False)
+    await put(namespace, *a_bit_of_all())
+
+    def stopped(*_: Any) -> None:
+        raise RunStopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runner, "carry_out", stopped)
+        with pytest.raises(RunStopped):
+            await cycle(namespace)
+
+    def as_it_was(tx: Transaction) -> None:
+        found = tx.connection.execute("SELECT chunk, details FROM run_chunks").fetchall()
+        for chunk, details in found:
+            older = np.frombuffer(details, journal.DETAIL)[OLDER_DETAIL].astype(
+                [(name, journal.DETAIL[name]) for name in OLDER_DETAIL]
+            )
+            assert older.dtype.itemsize == 25
+            tx.connection.execute(
+                "UPDATE run_chunks SET details = ? WHERE chunk = ?", (older.tobytes(), chunk)
+            )
+
+    await asyncio.to_thread(namespace.store.writer.call, as_it_was)
+    await world.restart()
+    namespace = await world.registry.open("default", False)
+    (run,) = (await namespace.runs(limit=5, cursor=None)).runs
+    asked: dict[str, Any] = {"run_id": run.run_id, "plan_id": None, "cursor": None, "limit": 9}
+    told = {one.id: one.outcome for one in (await namespace.decisions(**asked)).decisions}
+    assert told == {
+        "home-old": "moved",
+        "tea-again": "changed",
+        "weaker": "moved",
+        "weak": "moved",
+    }
+    faded = await get(namespace, "weak")
+    assert faded is not None
+    assert faded.importance == 0.15
 
 
 @pytest.mark.gate("CYC-38")
