@@ -16,7 +16,7 @@ TS_BUILT := $(if $(TS),ts-client/dist/.ready)
 
 help:
 	@echo 'make setup   .venv and the TypeScript client (quick the second time)'
-	@echo 'make demo    fill a store past its thresholds, plan, apply, restore, undo'
+	@echo 'make demo    fill a store, read the plan, apply it, restore, undo; a cycle; a plan to destroy'
 	@echo 'make test    lint, types, all tests of Python and TypeScript'
 	@echo 'make bench   the benchmarks: aim beside figure'
 	@echo 'make lint    ruff and pyright only'

@@ -116,6 +116,21 @@ def test_the_readme_shows_what_it_prints(told: Told) -> None:
     assert [line for line in shown.splitlines() if line not in told.lines] == []
 
 
+@pytest.mark.gate("DEMO-01")
+def test_the_help_of_make_says_of_it_what_the_readme_says() -> None:
+    shown = subprocess.run(
+        ["make", "--directory", ROOT, "--no-print-directory", "help"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=True,
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((demo, said),) = re.findall(r"^(make demo +)# (.*)$", readme, re.MULTILINE)
+    assert f"{demo}{said}\n" in shown.stdout
+    assert {"cycle", "destroy"} <= set(re.findall(r"\w+", said))
+
+
 @pytest.mark.gate("DEMO-02")
 def test_the_daemon_spills_by_itself_after_the_import(told: Told) -> None:
     assert told.number(r"^(\d+) created, 0 replaced, 0 already there") == 154
