@@ -104,11 +104,7 @@ class Archiver:
         ]
 
     def _refuse_if_disabled(self, request: LifecycleRequest) -> None:
-        if not self._book.values.forget_enabled:
-            raise ForgettingDisabled(
-                bound="forgetEnabled: true",
-                remedy="set it with thresholds.set {forgetEnabled: true}; dry runs still plan",
-            )
+        self._book.refuse_if_disabled()
         if not request.options.forget_enabled and not request.forced:
             raise ForgettingDisabled(
                 "Active forgetting is switched off",

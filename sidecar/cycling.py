@@ -11,7 +11,6 @@ from sidecar.apply.runner import Runner
 from sidecar.clock import Clock
 from sidecar.cycle_config import CycleOptions, cycle_settings
 from sidecar.cycle_reports import CycleDecision, ForgettingReport
-from sidecar.errors import ForgettingDisabled
 from sidecar.idempotency import Key
 from sidecar.limits import CYCLE_DECISIONS_DEFAULT, CYCLE_EXAMPLES
 from sidecar.model import MEMORY_TYPES, TIERS
@@ -92,7 +91,7 @@ class Cycler:
 
     def run(self, request: CycleRequest, key: Key | None = None) -> ForgettingReport:
         """Plan and carry out at once, for the call with a key. Raises ForgettingDisabled."""
-        self._refuse_if_disabled()
+        self._book.refuse_if_disabled()
         started = time.monotonic()
         self._fold()
         plan, settings = self._plan(request)
@@ -102,7 +101,7 @@ class Cycler:
         self, plan_id: str, request: CycleRequest, key: Key | None = None
     ) -> ForgettingReport:
         """Carry out exactly a kept plan. Raises the errors of PlanShelf.take."""
-        self._refuse_if_disabled()
+        self._book.refuse_if_disabled()
         started = time.monotonic()
         shelved = self.shelf.take(plan_id, self._clock.now_ms(), CYCLE_POLICY.version)
         self._fold()
@@ -133,13 +132,6 @@ class Cycler:
         )
         with self._store.readers.borrow() as connection:
             return connection.execute(query, (IDLE_KEY,)).fetchall()[0][0]
-
-    def _refuse_if_disabled(self) -> None:
-        if not self._book.values.forget_enabled:
-            raise ForgettingDisabled(
-                bound="forgetEnabled: true",
-                remedy="set it with thresholds.set {forgetEnabled: true}; dry runs still plan",
-            )
 
     def _plan(self, request: CycleRequest) -> tuple[CyclePlan, CascadeSettings]:
         options, settings = self._options(), self._book.cascade()

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from sidecar.errors import ForgettingDisabled
 from sidecar.limits import MILLISECONDS_PER_MINUTE
 from sidecar.plan.plan import CascadeSettings, Counts
 from sidecar.reports import Pause, ThresholdsReport, ThresholdValue
@@ -58,6 +59,15 @@ class SettingsBook:
     def values(self) -> Thresholds:
         """Every option in force."""
         return thresholds_from(self.given)
+
+    def refuse_if_disabled(self) -> None:
+        """Raise ForgettingDisabled where forgetting is switched off for the namespace."""
+        if not self.values.forget_enabled:
+            raise ForgettingDisabled(
+                bound="forgetEnabled: true",
+                remedy="set it by thresholds.set, or forgetd thresholds set forgetEnabled=true;"
+                " dry runs still plan",
+            )
 
     def cascade(self, brake_share: float | None = None) -> CascadeSettings:
         """What bounds a sweep now."""

@@ -11,7 +11,6 @@ from sidecar.apply import journal
 from sidecar.apply.ending import STAGE_ACTION, SweepBegun, outcome_counts, sweep_report
 from sidecar.apply.runner import Runner
 from sidecar.clock import Clock
-from sidecar.errors import ForgettingDisabled
 from sidecar.estimate import Estimator
 from sidecar.idempotency import Key
 from sidecar.limits import REPORT_NAMED_MAX
@@ -107,7 +106,7 @@ class Sweeper:
 
     def run(self, request: SweepRequest, key: Key | None = None) -> SweepOutcome:
         """Plan and carry out at once, for the call with a key. Raises ForgettingDisabled."""
-        self._refuse_if_disabled()
+        self._book.refuse_if_disabled()
         started = time.monotonic()
         self._fold()
         plan, settings = self._plan(request)
@@ -115,7 +114,7 @@ class Sweeper:
 
     def run_plan(self, plan_id: str, request: SweepRequest, key: Key | None = None) -> SweepOutcome:
         """Carry out exactly a kept plan. Raises the errors of PlanShelf.take."""
-        self._refuse_if_disabled()
+        self._book.refuse_if_disabled()
         started = time.monotonic()
         now = self._clock.now_ms()
         shelved = self.shelf.find(plan_id, now)
@@ -133,13 +132,6 @@ class Sweeper:
     ) -> list[Decision]:
         """A page of a kept plan's decisions."""
         return self._decisions(shelved.plan, slice(start, start + limit))
-
-    def _refuse_if_disabled(self) -> None:
-        if not self._book.values.forget_enabled:
-            raise ForgettingDisabled(
-                bound="forgetEnabled: true",
-                remedy="set it with thresholds.set {forgetEnabled: true}; dry runs still plan",
-            )
 
     def _plan(self, request: SweepRequest) -> tuple[Plan, CascadeSettings]:
         settings = self._book.cascade(request.brake_share)

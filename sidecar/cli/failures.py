@@ -42,7 +42,6 @@ _NEXT_COMMAND: Final = {
     "gc_token_used": "see what it did with `forgetd runs`, or make a new plan",
     "gc_wrong_namespace": "name the namespace of the plan with --namespace",
     "gc_changed": "make a new plan: forgetd gc --all",
-    "forgetting_disabled": "forgetd thresholds set forgetEnabled=true, or sweep --dry-run",
     "deadline_exceeded": "a run goes on all the same: look with `forgetd runs`",
     "clock_not_injectable": "start the daemon with `forgetd serve --allow-injected-clock`",
 }

@@ -35,9 +35,17 @@ _ARCHIVED: Final = (
 )
 
 
-@click.group(cls=Group)
-def command() -> None:
-    """Set aside what was of no use, and look at what is set aside."""
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> int:
+    """Set aside what was of no use, and look at what is set aside.
+
+    Alone it is "forget" without options: it shows what would be archived, and changes nothing.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    answer: int = context.invoke(forget)
+    return answer
 
 
 @command.command(cls=Command)

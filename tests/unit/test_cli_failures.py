@@ -60,6 +60,7 @@ def test_every_error_of_the_wire_has_its_exit_code_and_a_next_step(
         "supersession_conflict",
         "idempotency_conflict",
         "policy_unknown",
+        "forgetting_disabled",
     )  # the daemon always sends a remedy of its own with these
 
 
