@@ -35,6 +35,8 @@ class Kept:
     content: str
     metadata: str
     embedding: bytes | None
+    fade_factor: float
+    faded_at: int | None
 
 
 def directory_of(state_dir: Path, name: str = "default") -> Path:
@@ -106,7 +108,12 @@ def kept(directory: Path) -> dict[str, Kept]:
         for row in rows.select(connection, "ORDER BY tier, segment, frame, line", ()):
             payload = read_payload(connection, files, row)
             found[row.id] = Kept(
-                TIERS[row.tier], payload.content, payload.metadata, payload.embedding
+                TIERS[row.tier],
+                payload.content,
+                payload.metadata,
+                payload.embedding,
+                row.fade_factor,
+                row.faded_at,
             )
         return found
     finally:

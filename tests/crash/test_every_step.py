@@ -5,12 +5,14 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sidecar.store.sqlite.connection import keep_wal, open_reader
 from tests.crash.namespaces import (
+    NOW,
     Kept,
     assert_columns_follow,
     directory_of,
@@ -53,13 +55,18 @@ async def test_killed_before_any_step_each_call_is_done_or_not_begun(tmp_path: P
 @pytest.mark.gate("CYC-45")
 async def test_a_cycle_killed_before_any_step_is_finished_whole(tmp_path: Path) -> None:
     states = await states_without_a_kill(tmp_path / "reference", "cycle")
-    assert states[2] != states[3]
-    assert states[4] == states[2]
+    assert set(fades_of(states[2]).values()) == {(1.0, None)}
+    assert set(fades_of(states[3]).values()) == {(1.0, None), (0.5, NOW)}
+    # What was faded and taken back is not faded again at once.
+    assert set(fades_of(states[4]).values()) == {(1.0, None), (1.0, NOW)}
+    assert without_fades(states[4]) == without_fades(states[2]) != without_fades(states[3])
     images = killed_before_each_step(tmp_path, "tests.crash.steps", "cycle", first=STEPS_TO_OPEN)
     reports = 0
     for image in images:
         answered = (image / ACKNOWLEDGED).stat().st_size
         directory = directory_of(image)
+        if answered:
+            assert_each_fade_is_whole(kept(directory), states[answered : answered + 2])
         async with opened(image) as namespace:
             found = kept(directory)
             assert found in states[answered : answered + 2], f"step {image.name}"
@@ -99,6 +106,25 @@ async def test_killed_before_any_step_each_file_lies_where_its_memories_say(
             assert_files_follow(directory, found)
         shutil.rmtree(image)
     assert between >= FILES_BETWEEN_MIN
+
+
+def fades_of(state: State) -> dict[str, tuple[float, int | None]]:
+    """By how much each memory is faded, and since when."""
+    return {memory_id: (one.fade_factor, one.faded_at) for memory_id, one in state.items()}
+
+
+def without_fades(state: State) -> State:
+    """The state but for its fades."""
+    return {
+        memory_id: replace(one, fade_factor=1.0, faded_at=None) for memory_id, one in state.items()
+    }
+
+
+def assert_each_fade_is_whole(found: State, around: list[State]) -> None:
+    """As a kill left it, a memory is faded as before the call or as after it, and nothing else."""
+    legal = [fades_of(state) for state in around]
+    for memory_id, fade in fades_of(found).items():
+        assert fade in [fades[memory_id] for fades in legal], memory_id
 
 
 def assert_no_file_went_before_its_memory(directory: Path) -> None:
