@@ -62,7 +62,7 @@ FORGETTING: Final = (
         "P1",
         "the main socket destroys",
         "sidecar/rpc/dispatch.py",
-        "if method.admin and not serves_admin():",
+        "if method.admin and not (is_admin or serves_admin()):",
         "if method.admin and serves_admin() is None:",
         "tests/integration/test_gc_daemon.py"
         "::test_the_main_socket_refuses_to_destroy_and_says_where_to_go",

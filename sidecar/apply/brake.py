@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from sidecar.apply import journal
 from sidecar.apply.journal import MOVED
 from sidecar.apply.moves import POLICY_RUNS
@@ -15,14 +13,13 @@ from sidecar.store.sqlite.typed import Connection
 
 # Of the rows that a run forgot, those that are back: live, or forgotten once more by another run.
 _BACK: Final = (
-    "SELECT count(*) FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
+    "SELECT rid FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
     f" AND (tier <> {FORGOTTEN} OR moved_run <> ?)"
 )
-# Of the rows that a run archived, those that are believed again, or forgotten meanwhile: whoever
-# forgot them counts them.
+# Of the rows that a run archived, those that are believed again.
 _BELIEVED: Final = (
-    "SELECT count(*) FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
-    f" AND (tier = {FORGOTTEN} OR archived_run IS NOT ?)"
+    "SELECT rid FROM memories WHERE rid IN (SELECT value FROM json_each(?))"
+    " AND archived_run IS NOT ?"
 )
 
 
@@ -41,19 +38,22 @@ class Window(NamedTuple):
 def window_since(connection: Connection, since: int) -> Window:
     """What runs of a policy that ended after `since` (ms), or have not ended, forgot or archived.
 
-    A memory counts until it is back by a restore, an undo or a write. One that was destroyed
-    counts on, or destroying would let more go the same day. What a run did before it was cut
-    short counts from when it was finished, and until then. What a host forgets counts nothing.
+    A memory counts once, until it is back by a restore, an undo or a write. One that was
+    destroyed counts on, or destroying would let more go the same day. What a run did before it
+    was cut short counts from when it was finished, and until then. What a host forgets or
+    archives counts nothing.
     """
-    forgotten, archived, oldest = 0, 0, None
+    forgotten: set[int] = set()
+    archived: set[int] = set()
+    oldest: int | None = None
     for run_id, kind, ended in _runs_since(connection, since):
-        gone = _taken(connection, run_id, FORGET, _BACK) if kind in POLICY_RUNS else 0
-        aside = _taken(connection, run_id, ARCHIVE, _BELIEVED) if kind == "lifecycle" else 0
-        forgotten += gone + aside
-        archived += aside
-        if gone + aside and ended is not None:
+        gone = _taken(connection, run_id, FORGET, _BACK) if kind in POLICY_RUNS else set[int]()
+        aside = _taken(connection, run_id, ARCHIVE, _BELIEVED) if kind == "lifecycle" else set()
+        forgotten |= gone
+        archived |= aside
+        if (gone or aside) and ended is not None:
             oldest = ended if oldest is None else min(oldest, ended)
-    return Window(forgotten, archived, oldest)
+    return Window(len(forgotten | archived), len(archived - forgotten), oldest)
 
 
 def _runs_since(connection: Connection, since: int) -> Iterator[tuple[str, str, int | None]]:
@@ -65,13 +65,13 @@ def _runs_since(connection: Connection, since: int) -> Iterator[tuple[str, str, 
         yield run_id, kind, ended
 
 
-def _taken(connection: Connection, run_id: str, action: int, back: str) -> int:
-    """How many memories a run has taken by this action that are not back."""
+def _taken(connection: Connection, run_id: str, action: int, back: str) -> set[int]:
+    """The rows that a run has taken by this action and that are not back."""
     decisions, outcomes = journal.all_decisions(connection, run_id)
-    done = (outcomes == MOVED) & (decisions["action"] == action)
-    taken = int(np.count_nonzero(done))
-    if not taken:
-        return 0
-    rids = json.dumps(decisions["rid"][done].tolist())
-    found = connection.execute(back, (rids, run_id)).fetchall()
-    return taken - int(found[0][0])
+    taken: set[int] = set(
+        decisions["rid"][(outcomes == MOVED) & (decisions["action"] == action)].tolist()
+    )
+    if taken:
+        found = connection.execute(back, (json.dumps(sorted(taken)), run_id))
+        taken.difference_update(rid for (rid,) in found.fetchall())
+    return taken

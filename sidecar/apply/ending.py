@@ -197,7 +197,8 @@ def restore_report(
     for memory_id, answer in begun.named:
         row = rows.by_id(connection, memory_id)
         if row is None:
-            results.append(RestoreResult(id=memory_id, result="unknown", tier=None, media=None))
+            gone = answer or "unknown"
+            results.append(RestoreResult(id=memory_id, result=gone, tier=None, media=None))
             continue
         said = answer or restore.answer(row, outcomes.get(row.rid, MOVED), now)
         file = None if row.tier == FORGOTTEN else media(row)

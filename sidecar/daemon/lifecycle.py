@@ -89,7 +89,7 @@ class Daemon:
         streams = EventStreams(self._registry)
         main = Dispatcher(METHODS, self._calls, lambda: self._reloader.config.gc.allow_rpc)
         self._http = HttpServer(Envelope(main), streams, self._ready)
-        admin = Dispatcher(METHODS, self._calls, lambda: True)
+        admin = Dispatcher(METHODS, self._calls, is_admin=True)
         self._admin = HttpServer(Envelope(admin), streams, self._ready)
 
     async def run(self) -> int:

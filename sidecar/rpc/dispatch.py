@@ -37,11 +37,17 @@ class Dispatcher:
         methods: Mapping[str, Method],
         calls: Calls,
         serves_admin: Callable[[], bool] = lambda: False,
+        *,
+        is_admin: bool = False,
     ) -> None:
-        """`serves_admin` says whether methods of the admin socket may be called here."""
+        """`is_admin`: this is the admin socket.
+
+        `serves_admin` says whether its methods may be called here all the same.
+        """
         self._names = tuple(methods)
         self._table = {
-            name: _adapter(method, calls, serves_admin) for name, method in methods.items()
+            name: _adapter(method, calls, serves_admin, is_admin=is_admin)
+            for name, method in methods.items()
         }
 
     async def dispatch(self, call: Call) -> Reply | None:
@@ -74,18 +80,19 @@ def internal_error(cause: BaseException, doing: str) -> InternalError:
 
 
 def _adapter(
-    method: Method, calls: Calls, serves_admin: Callable[[], bool]
+    method: Method, calls: Calls, serves_admin: Callable[[], bool], *, is_admin: bool
 ) -> Callable[..., Awaitable[Any]]:
     async def call(*by_position: object, **by_name: object) -> Any:
         try:
-            if method.admin and not serves_admin():
+            if method.admin and not (is_admin or serves_admin()):
                 raise PermissionDenied(
                     f"{method.name} is not served on this socket",
                     bound="the admin socket beside it",
                     remedy="use the forgetd gc command, call on the admin socket, or write"
                     " allow_rpc = true under [gc] in forgetd.toml",
                 )
-            _refuse_admin_params(method, by_name, serves_admin)
+            if not is_admin:
+                _refuse_admin_params(method, by_name)
             return Success(await calls.run(method, by_name or by_position))
         except ForgetdError as error:
             return _failure(error)
@@ -97,11 +104,9 @@ def _adapter(
     return call
 
 
-def _refuse_admin_params(
-    method: Method, given: Mapping[str, object], serves_admin: Callable[[], bool]
-) -> None:
+def _refuse_admin_params(method: Method, given: Mapping[str, object]) -> None:
     for name in method.admin_params:
-        if given.get(name) and not serves_admin():
+        if given.get(name):
             raise PermissionDenied(
                 f"{method.name} takes {name} on the admin socket only",
                 field=f"$.{name}",
