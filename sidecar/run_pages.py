@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from sidecar.errors import InvalidParams
+from sidecar.limits import INTEGER_MAX
 from sidecar.reports import DecisionPage
 
 
@@ -27,12 +28,17 @@ def _read_cursor(cursor: str) -> Any:
         return None
 
 
+def _may_be_a_place(value: Any) -> bool:
+    """Whether it is a number that a page can have given: no bool, and none too large to ask for."""
+    return type(value) is int and 0 <= value <= INTEGER_MAX
+
+
 def offset_of_cursor(cursor: str | None) -> int:
     """Where a page of decisions starts. Raises InvalidParams."""
     value = 0 if cursor is None else _read_cursor(cursor)
-    if not isinstance(value, int) or value < 0:
+    if not _may_be_a_place(value):
         raise _bad_cursor()
-    return value
+    return int(value)
 
 
 def run_of_cursor(cursor: str | None) -> tuple[int, str] | None:
@@ -40,7 +46,7 @@ def run_of_cursor(cursor: str | None) -> tuple[int, str] | None:
     if cursor is None:
         return None
     match _read_cursor(cursor):
-        case [int(at), str(run_id)]:
+        case [int(at), str(run_id)] if _may_be_a_place(at):
             return at, run_id
         case _:
             raise _bad_cursor()
@@ -51,7 +57,7 @@ def archived_of_cursor(cursor: str | None) -> tuple[int, int] | None:
     if cursor is None:
         return None
     match _read_cursor(cursor):
-        case [int(at), int(rid)]:
+        case [int(at), int(rid)] if _may_be_a_place(at) and _may_be_a_place(rid):
             return at, rid
         case _:
             raise _bad_cursor()

@@ -14,6 +14,7 @@ from sidecar.config import load_config
 from sidecar.limits import MILLISECONDS_PER_DAY, MILLISECONDS_PER_MINUTE
 from sidecar.model import TIERS, Memory, MemoryInput, Tier
 from sidecar.namespace import Namespace
+from sidecar.option_table import OptionValue
 from sidecar.registry import Registry
 from sidecar.reports import RecallReport, RestoreReport, SweepReport
 from sidecar.store import events, rows
@@ -26,14 +27,19 @@ HOUR = 60 * MINUTE
 DAY = MILLISECONDS_PER_DAY
 SETTLED_AFTER_SECONDS_MAX = 120.0
 
+Options = dict[str, dict[str, OptionValue]]
+
 
 class World:
     """A registry over one state directory; it can be stopped and started again."""
 
-    def __init__(self, state_dir: Path, *, injectable: bool, config: dict[str, Value]) -> None:
+    def __init__(
+        self, state_dir: Path, *, injectable: bool, config: dict[str, Value], options: Options
+    ) -> None:
         self.state_dir = state_dir
         self.injectable = injectable
         self.config = config
+        self.options = options
         self.registry: Registry
         self.clock: Clock
 
@@ -43,9 +49,8 @@ class World:
         if self.injectable:
             self.clock.hold(now)
         config = load_config(environ={"HOME": str(self.state_dir)})
-        self.registry = Registry(
-            self.state_dir, self.clock, replace(config, thresholds=self.config)
-        )
+        config = replace(config, thresholds=self.config, options=self.options)
+        self.registry = Registry(self.state_dir, self.clock, config)
         await self.registry.recover()
 
     async def restart(self) -> None:
@@ -75,10 +80,14 @@ class World:
 
 @asynccontextmanager
 async def a_world(
-    state_dir: Path, *, injectable: bool = True, config: dict[str, Value] | None = None
+    state_dir: Path,
+    *,
+    injectable: bool = True,
+    config: dict[str, Value] | None = None,
+    options: Options | None = None,
 ) -> AsyncIterator[World]:
-    """A started world, closed at the end."""
-    world = World(state_dir, injectable=injectable, config=config or {})
+    """A started world, closed at the end. `options` are those of the file, by section."""
+    world = World(state_dir, injectable=injectable, config=config or {}, options=options or {})
     await world.start()
     try:
         yield world

@@ -18,7 +18,7 @@ import msgspec
 from sidecar.apply import journal
 from sidecar.apply.journal import Decisions
 from sidecar.errors import Corrupt, SchemaTooNew
-from sidecar.model import COLD, HOT
+from sidecar.model import ARCHIVED, COLD, HOT
 from sidecar.store import cold_tables, events
 from sidecar.store.check import REBUILT, looking
 from sidecar.store.findings import named
@@ -188,6 +188,11 @@ class _Moves:
             if run_id is not None or kind in _MOVES_WITHOUT_RUN:
                 self._last[memory_id] = (run_id, tiers.get(memory_id, HOT))
             tiers[memory_id] = tier
+        query = (
+            "SELECT memory_id, run_id FROM events WHERE kind = 'memory.invalidated' ORDER BY seq"
+        )
+        # The run that took belief from each memory last; None where a host did.
+        self.disbelieving: dict[str, str | None] = dict(old.execute(query))
 
     def of(self, memory_id: str, rid: int) -> dict[str, Any]:
         """The columns that tell of the last move; nothing where its event was folded."""
@@ -297,7 +302,10 @@ def _row(plan: _Plan, old: Connection, state: State, rid: int) -> Row:
     values |= plan.moves.of(state["id"], rid)
     if place is not None and place["tier"] == values["tier"]:
         values |= {name: place[name] for name in ("moved_run", "moved_reason", "tier_left")}
-    values["archived_run"] = place["archived_run"] if place is not None else None
+    if place is not None:
+        values["archived_run"] = place["archived_run"]
+    elif state["status"] == ARCHIVED:
+        values["archived_run"] = plan.moves.disbelieving.get(state["id"])
     return Row(**values)
 
 

@@ -16,7 +16,10 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from sidecar.apply import journal
+from sidecar.lifecycle_config import LifecycleOptions, LifecycleRequest
 from sidecar.model import MemoryInput
 from sidecar.namespace import Namespace
 from sidecar.store import media_files
@@ -25,6 +28,7 @@ from tests.crash.namespaces import DAY_MS, NOW, memories, opened
 
 ACKNOWLEDGED = "acknowledged"
 MEMORIES = 36
+ARCHIVED_PER_TRANSACTION = 4
 
 
 Piece = Callable[[Namespace], Awaitable[object]]
@@ -128,7 +132,36 @@ async def undo_cycle(namespace: Namespace) -> None:
     await namespace.undo(run_id=cycles[0].run_id)
 
 
+def put_of_no_use(namespace: Namespace) -> Awaitable[object]:
+    """Some that did harm, between others that did not."""
+    given = memories(24)
+    for at, one in enumerate(given):
+        one.use_count, one.usefulness_score = 1, -1.0 if at % 3 else 1.0
+    return namespace.put_many(memories=given, if_exists="error", partial=False)
+
+
+async def forget_useless(namespace: Namespace) -> None:
+    """Archive those that did harm, hot and cold, in several transactions."""
+    request = LifecycleRequest(options=LifecycleOptions(forget_enabled=True))
+    with patch.object(journal, "MOVES_PER_TRANSACTION_MAX", ARCHIVED_PER_TRANSACTION):
+        await namespace.forget_useless(dry_run=False, plan_id=None, request=request)
+
+
+async def undo_archiving(namespace: Namespace) -> None:
+    """Believe them again."""
+    page = await namespace.runs(limit=20, cursor=None)
+    (run,) = (one for one in page.runs if one.kind == "lifecycle")
+    with patch.object(journal, "MOVES_PER_TRANSACTION_MAX", ARCHIVED_PER_TRANSACTION):
+        await namespace.undo(run_id=run.run_id)
+
+
 PIECES: dict[str, tuple[Piece, ...]] = {
+    "lifecycle": (
+        put_of_no_use,
+        lambda namespace: namespace.cold_spill(dry_run=False, target=12),
+        forget_useless,
+        undo_archiving,
+    ),
     "cycle": (
         put_for_a_cycle,
         lambda namespace: namespace.cold_spill(dry_run=False, target=12),

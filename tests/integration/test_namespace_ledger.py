@@ -1,6 +1,8 @@
 """The ledger of runs, the queue of runs, and what a report must add up to."""
 
 import asyncio
+import base64
+import json
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -73,7 +75,8 @@ async def test_runs_are_listed_newest_first_over_pages(world: World) -> None:
     await world.restart()
     namespace = await world.registry.open("default", False)
     assert [run.run_id for run in (await namespace.runs(limit=20, cursor=None)).runs] == seen
-    for bad in ("x", "bm9wZQ==", "WzEsMl0=", "é"):
+    huge = base64.urlsafe_b64encode(json.dumps([10**30, "run-1"]).encode()).decode()
+    for bad in ("x", "bm9wZQ==", "WzEsMl0=", "é", huge):
         with pytest.raises(InvalidParams) as refused:
             await namespace.runs(limit=3, cursor=bad)
         assert refused.value.data["field"] == "$.cursor"
