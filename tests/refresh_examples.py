@@ -13,7 +13,7 @@ from typing import Any
 
 from protocol.examples import FOLDER, VARIES
 from sidecar.client import Client
-from tests.running import daemon_folder, gc_on_the_main_socket
+from tests.running import daemon_folder, permissive_config
 from tests.transcripts import START_MS, found_at
 
 
@@ -22,9 +22,7 @@ def client() -> Iterator[Client]:
     """A client of a daemon whose clock can be held."""
     with daemon_folder() as start:
         yield (
-            start(allow_injected_clock=True, config=gc_on_the_main_socket(start.folder))
-            .ready()
-            .client
+            start(allow_injected_clock=True, config=permissive_config(start.folder)).ready().client
         )
 
 

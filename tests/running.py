@@ -117,10 +117,10 @@ class RunningDaemon:
         return [line["event"] for line in self.lines()]
 
 
-def gc_on_the_main_socket(folder: Path) -> str:
-    """The path of a config file, made in the folder, that lets the main socket serve gc.*."""
+def permissive_config(folder: Path) -> str:
+    """The path of a config file, made in the folder, under which a caller may call everything."""
     config = folder / "forgetd.toml"
-    config.write_text("[gc]\nallow_rpc = true\n")
+    config.write_text("[gc]\nallow_rpc = true\n[lifecycle]\nforget_enabled = true\n")
     return str(config)
 
 

@@ -48,7 +48,9 @@ def window_since(connection: Connection, since: int) -> Window:
     oldest: int | None = None
     for run_id, kind, ended in _runs_since(connection, since):
         gone = _taken(connection, run_id, FORGET, _BACK) if kind in POLICY_RUNS else set[int]()
-        aside = _taken(connection, run_id, ARCHIVE, _BELIEVED) if kind == "lifecycle" else set()
+        aside = (
+            _taken(connection, run_id, ARCHIVE, _BELIEVED) if kind == "lifecycle" else set[int]()
+        )
         forgotten |= gone
         archived |= aside
         if (gone or aside) and ended is not None:

@@ -16,7 +16,7 @@ from sidecar.rpc.methods import METHODS
 from sidecar.store.event_kinds import KINDS, MemoryChange, wire_payload
 from sidecar.store.event_log import TOMBSTONE
 from sidecar.thresholds import parse_thresholds
-from tests.running import RunningDaemon, daemon_folder, gc_on_the_main_socket
+from tests.running import RunningDaemon, daemon_folder, permissive_config
 from tests.sources import ROOT, python_files, tree_of
 from tests.transcripts import Section, carry_out, compare, filled, sections
 
@@ -46,7 +46,7 @@ NOT_PROVOKED = {
 @pytest.fixture(scope="module")
 def daemon() -> Iterator[RunningDaemon]:
     with daemon_folder() as start:
-        yield start(allow_injected_clock=True, config=gc_on_the_main_socket(start.folder)).ready()
+        yield start(allow_injected_clock=True, config=permissive_config(start.folder)).ready()
 
 
 def of(file: str) -> Any:
@@ -117,9 +117,7 @@ def test_every_event_that_is_written_fits_its_kind() -> None:
     kinds = {one.kind: one for one in KINDS}
     seen: set[str] = set()
     with daemon_folder() as start:
-        writing = start(
-            allow_injected_clock=True, config=gc_on_the_main_socket(start.folder)
-        ).ready()
+        writing = start(allow_injected_clock=True, config=permissive_config(start.folder)).ready()
         for number, section in enumerate(SECTIONS):
             if section.file == "methods":
                 conforms(writing, number, section)

@@ -262,7 +262,8 @@ def test_the_brake_counts_what_was_forgotten_and_what_was_archived_in_the_day(
     size: int, forgotten: int, archived_before: int, goes: int
 ) -> None:
     judged = [useless(f"m{n:04}", score=-1.0 - n) for n in range(size)]
-    plan = lifecycle(judged, forgotten_in_window=forgotten, archived_in_window=archived_before)
+    window = {"forgotten_in_window": forgotten + archived_before}
+    plan = lifecycle(judged, archived_in_window=archived_before, **window)
     assert archived(plan) == [f"m{n:04}" for n in reversed(range(size))][:goes]
     assert plan.spared_counts() == ({"braked": size - goes} if goes < size else {})
     assert plan.brake.engaged == (goes < size)

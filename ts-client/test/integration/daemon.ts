@@ -32,7 +32,7 @@ export class Daemon {
   async start(): Promise<void> {
     const state = join(this.directory, "state")
     const config = join(this.directory, "forgetd.toml")
-    await writeFile(config, "[gc]\nallow_rpc = true\n")
+    await writeFile(config, "[gc]\nallow_rpc = true\n[lifecycle]\nforget_enabled = true\n")
     const paths = ["--socket", this.socketPath, "--state-dir", state, "--config", config]
     const options = [...paths, "--allow-injected-clock"]
     const started = spawn(PROGRAM, ["serve", ...options], {
