@@ -8,43 +8,17 @@ where it could not come down to its watermark, and it says so by an event.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from sidecar.clock import Clock
 from sidecar.errors import ShuttingDown
-from sidecar.limits import (
-    BACKOFF_FIRST_MS,
-    BACKOFF_MAX_MS,
-    BRAKE_WINDOW_MS,
-    SWEEP_DEBOUNCE_SECONDS,
-)
+from sidecar.limits import BRAKE_WINDOW_MS, SWEEP_DEBOUNCE_SECONDS
+from sidecar.plan.detector import STAGES, Backoff, due_stages
 from sidecar.settings_book import PAUSE_BRAKED, PAUSE_CLOCK, SettingsBook
 from sidecar.store import events
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 from sidecar.sweeping import SweepOutcome, SweepRequest
-
-SPILLING: Final = 1
-FORGETTING: Final = 2
-STAGES: Final = (SPILLING, FORGETTING)
-
-
-@dataclass(slots=True)
-class Backoff:
-    """When a stage may be tried again after it made no progress."""
-
-    until: int = 0
-    wait_ms: int = 0
-
-    def grow(self, now: int) -> None:
-        """Wait for twice as long as the last time."""
-        self.wait_ms = min(BACKOFF_MAX_MS, max(BACKOFF_FIRST_MS, self.wait_ms * 2))
-        self.until = now + self.wait_ms
-
-    def clear(self) -> None:
-        """Progress was made, or the settings changed."""
-        self.until = self.wait_ms = 0
 
 
 class Automatic:
@@ -111,16 +85,7 @@ class Automatic:
         crossed = self._book.crossed(self._store.columns.counts())
         if not crossed or self._closed or self._store.writer.latched is not None:
             return ()
-        now = self._clock.now_ms()
-        if not self._book.automatic_allowed(now):
-            return ()
-        due: list[int] = []
-        if "count" in crossed and self.backoff[1].until <= now:
-            due.append(1)
-        forget = "total" in crossed or "disk" in crossed
-        if forget and self.backoff[2].until <= now and self._book.stage_two_allowed(now):
-            due.append(2)
-        return tuple(due)
+        return due_stages(crossed, self.backoff, self._book.holds(), self._clock.now_ms())
 
     def _arm(self) -> None:
         if self._task is not None and not self._task.done():
@@ -157,7 +122,7 @@ class Automatic:
         self._failed = False
         now = self._clock.now_ms()
         if 1 in due:
-            self._judge(1, outcome.moved_by_stage.get(1, 0) > 0, now)
+            self.backoff[1].judge(outcome.moved_by_stage.get(1, 0) > 0, now)
         if 2 in due:
             await self._judge_forgetting(outcome, now)
 
@@ -172,7 +137,7 @@ class Automatic:
             return
         shortfall = outcome.forgetting_shortfall
         self._short = shortfall is not None
-        self._judge(2, moved > 0 and shortfall is None, now)
+        self.backoff[2].judge(moved > 0 and shortfall is None, now)
         if shortfall is not None:
             payload = {
                 "memories": shortfall.memories,
@@ -180,12 +145,6 @@ class Automatic:
                 "retryAt": self.backoff[2].until,
             }
             await self._event("forgetting.pressure", payload, outcome.report.run_id)
-
-    def _judge(self, stage: int, progress: bool, now: int) -> None:
-        if progress:
-            self.backoff[stage].clear()
-        else:
-            self.backoff[stage].grow(now)
 
     async def _event(self, kind: str, payload: dict[str, Any], run_id: str | None) -> None:
         now = self._clock.now_ms()

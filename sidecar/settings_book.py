@@ -11,6 +11,7 @@ import msgspec
 
 from sidecar.errors import ForgettingDisabled
 from sidecar.limits import MILLISECONDS_PER_MINUTE
+from sidecar.plan.detector import ENDLESS, Holds, crossed_thresholds
 from sidecar.plan.plan import CascadeSettings, Counts
 from sidecar.reports import Pause, ThresholdsReport, ThresholdValue
 from sidecar.store import events
@@ -95,13 +96,7 @@ class SettingsBook:
 
     def crossed(self, counts: Counts) -> list[str]:
         """The thresholds that the counts are strictly above; constant time."""
-        bounds = self.cascade()
-        found = {
-            "count": counts.hot > bounds.threshold_count,
-            "total": counts.total > bounds.threshold_total,
-            "disk": counts.live_bytes > bounds.threshold_disk_bytes,
-        }
-        return [name for name, over in found.items() if over]
+        return [*crossed_thresholds(counts, self.cascade())]
 
     def report(self, namespace: str, counts: Counts, now: int) -> ThresholdsReport:
         """The answer of thresholds.get. What was to be waited for and is past is not told."""
@@ -169,12 +164,21 @@ class SettingsBook:
         if lifted or reasons is None:
             events.append(tx.connection, now, "forgetting.resumed", None, {"reasons": lifted})
 
+    def holds(self) -> Holds:
+        """Until when automatic runs stand still."""
+        until = {
+            reason: ENDLESS if end is None else end for reason, end in list(self.paused.items())
+        }
+        braked_until = until.pop(PAUSE_BRAKED, 0)
+        return Holds(
+            paused_until=max(until.values(), default=0) if self.values.forget_enabled else ENDLESS,
+            braked_until=braked_until,
+            stage_two_not_before=self.stage_two_not_before or 0,
+        )
+
     def automatic_allowed(self, now: int) -> bool:
         """Whether automatic runs may start at all."""
-        return self.values.forget_enabled and not any(
-            reason != PAUSE_BRAKED and (until is None or until > now)
-            for reason, until in self.paused.items()
-        )
+        return self.holds().allow(now)
 
     def will_be_swept(self, counts: Counts) -> bool:
         """Whether an automatic run is due, or will be once a pause that has an end is over."""
@@ -185,9 +189,7 @@ class SettingsBook:
 
     def stage_two_allowed(self, now: int) -> bool:
         """Whether an automatic run may forget."""
-        braked_until = self.paused.get(PAUSE_BRAKED, 0)
-        braked = braked_until is None or braked_until > now
-        return not braked and (self.stage_two_not_before or 0) <= now
+        return self.holds().allow_forgetting(now)
 
     def notice_bounds(self, tx: Transaction, now: int) -> None:
         """Take the bounds of stage 2 as known. A lower one makes automatic runs wait.

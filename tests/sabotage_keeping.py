@@ -118,7 +118,7 @@ KEEPING: Final = (
     Sabotage(
         "P9",
         "a run without progress waits no longer the next time",
-        "sidecar/automatic.py",
+        "sidecar/plan/detector.py",
         "max(BACKOFF_FIRST_MS, self.wait_ms * 2)",
         "BACKOFF_FIRST_MS",
         f"{DETECTOR}::test_a_sweep_that_cannot_reach_its_watermark_backs_off_and_says_so",
