@@ -28,6 +28,8 @@ REFINED: Final = {
     ("ThresholdsReport", "thresholds"): "ThresholdOrigins",
     ("SetThresholdsParams", "thresholds"): "ThresholdChanges",
     ("OpenParams", "thresholds"): "ThresholdChanges",
+    ("SimulateParams", "thresholds"): "ThresholdChanges",
+    ("SimulationReport", "thresholds"): "Thresholds",
 }
 
 

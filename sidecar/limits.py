@@ -132,6 +132,15 @@ CYCLE_EXAMPLES: Final = 5  # memories shown as the weakest and as the nearest to
 # Active forgetting.
 CANDIDATE_MEMORIES_DEFAULT: Final = 100  # shown by a report; the rest by runs.decisions
 REASONS_COUNT_MAX: Final = 100  # different texts of hosts that invalidationsByReason tells apart
+# Simulations.
+SIMULATED_DAYS_DEFAULT: Final = 30
+SIMULATED_DAYS_MAX: Final = 3_650
+SIMULATED_STEP_MS: Final = MILLISECONDS_PER_HOUR
+SIMULATED_MEMORIES_PER_DAY_MAX: Final = 1_000_000
+SIMULATED_MEMORIES_MAX: Final = 1_000_000  # those there and those arriving, together
+SIMULATED_MEMORIES_PLANNED_MAX: Final = 1_000_000_000  # by all its plans; some minutes
+SIMULATED_SAMPLE_MEMORIES: Final = 1_000  # of memories, that arrivals are like
+SIMULATED_RATE_DAYS: Final = 30  # over which the rate of arrivals is measured
 
 # Files.
 SEGMENT_BYTES_MAX: Final = 8 * 1_048_576

@@ -36,6 +36,9 @@ from sidecar.plan.plan import Snapshot
 from sidecar.recalling import VIEWS_MAX, Recall, RecallRequest, type_codes
 from sidecar.reports import ExportPage, MemoryList, NamespaceStatus, RecallReport
 from sidecar.shown import memory_of
+from sidecar.simulating import report_of
+from sidecar.simulation_reports import SimulationReport, SimulationRequest
+from sidecar.simulation_start import start_of
 from sidecar.status import status_of
 from sidecar.store import links, rows
 from sidecar.store.cold_search import read_commits
@@ -129,6 +132,14 @@ class NamespaceReads(NamespaceLifecycle):
             return explanation_of(self, row, snapshot, policy)
 
         return await self._in_thread(work)
+
+    async def simulate(self, *, request: SimulationRequest) -> SimulationReport:
+        """What automatic runs would do in the days to come. Raises InvalidParams, PolicyUnknown."""
+        return await self._in_pool(self.threads.simulations, self._simulate, request)
+
+    def _simulate(self, request: SimulationRequest) -> SimulationReport:
+        stopping = self.runner.stopping
+        return report_of(start_of(self, request), request, lambda: not stopping.is_set())
 
     async def export(self, *, tiers: Sequence[Tier], cursor: str | None, limit: int) -> ExportPage:
         """A page of whole memories, with all that makes up their state."""

@@ -4,6 +4,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Executor
 from functools import partial
 from typing import Any, TypeVar
 
@@ -324,10 +325,12 @@ class NamespaceRuns(ABC):
             await self._in_thread(self.runner.media.settle_if_waiting)
 
     async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await self._in_pool(self.threads.reads, work, *arguments)
+
+    async def _in_pool(self, pool: Executor, work: Callable[..., T], *arguments: Any) -> T:
         self.in_flight += 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self.threads.reads, work, *arguments)
+            return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
         finally:
             self.in_flight -= 1
 

@@ -166,15 +166,8 @@ class SettingsBook:
 
     def holds(self) -> Holds:
         """Until when automatic runs stand still."""
-        until = {
-            reason: ENDLESS if end is None else end for reason, end in list(self.paused.items())
-        }
-        braked_until = until.pop(PAUSE_BRAKED, 0)
-        return Holds(
-            paused_until=max(until.values(), default=0) if self.values.forget_enabled else ENDLESS,
-            braked_until=braked_until,
-            stage_two_not_before=self.stage_two_not_before or 0,
-        )
+        enabled = self.values.forget_enabled
+        return holds_of(self.paused, self.stage_two_not_before, enabled=enabled)
 
     def automatic_allowed(self, now: int) -> bool:
         """Whether automatic runs may start at all."""
@@ -227,6 +220,22 @@ class SettingsBook:
     def _bounds(self) -> dict[str, Value]:
         values = self.values
         return {"total": values.forget_threshold_total, "disk": values.forget_threshold_disk_gb}
+
+
+def holds_of(
+    paused: Mapping[str, int | None], stage_two_not_before: int | None, *, enabled: bool
+) -> Holds:
+    """What pauses (by reason, until when in ms) and the delay after a lowering hold back.
+
+    `enabled`: whether forgetting is switched on at all.
+    """
+    until = {reason: ENDLESS if end is None else end for reason, end in list(paused.items())}
+    braked_until = until.pop(PAUSE_BRAKED, 0)
+    return Holds(
+        paused_until=max(until.values(), default=0) if enabled else ENDLESS,
+        braked_until=braked_until,
+        stage_two_not_before=stage_two_not_before or 0,
+    )
 
 
 def _read(connection: Connection, key: str) -> Any:

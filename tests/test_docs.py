@@ -122,7 +122,7 @@ def test_every_method_is_listed_and_no_other() -> None:
         match[1]
         for cells in table_rows(page("methods"))
         if len(cells) == 3
-        and (match := re.fullmatch(r"`(\w+\.\w+|forgetSweep|coldSpill)`", cells[0]))
+        and (match := re.fullmatch(r"`(\w+\.\w+|forgetSweep|coldSpill|simulate)`", cells[0]))
     ]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(methods.METHODS)

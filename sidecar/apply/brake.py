@@ -35,6 +35,14 @@ class Window(NamedTuple):
     oldest: int | None
 
 
+class Taking(NamedTuple):
+    """What one run took that counts, row by row, and when it ended (ms)."""
+
+    ended: int | None
+    forgotten: set[int]
+    archived: set[int]
+
+
 def window_since(connection: Connection, since: int) -> Window:
     """What runs of a policy that ended after `since` (ms), or have not ended, forgot or archived.
 
@@ -43,19 +51,30 @@ def window_since(connection: Connection, since: int) -> Window:
     was cut short counts from when it was finished, and until then. What a host forgets or
     archives counts nothing.
     """
-    forgotten: set[int] = set()
-    archived: set[int] = set()
+    forgotten, archived = 0, 0
     oldest: int | None = None
+    for taking in takings_since(connection, since):
+        forgotten += len(taking.forgotten) + len(taking.archived)
+        archived += len(taking.archived)
+        if taking.ended is not None:
+            oldest = taking.ended if oldest is None else min(oldest, taking.ended)
+    return Window(forgotten, archived, oldest)
+
+
+def takings_since(connection: Connection, since: int) -> Iterator[Taking]:
+    """Of each run that counts, as `window_since` says: what it took, newest run first.
+
+    What was archived and then forgotten by a run counts with that run.
+    """
+    seen: set[int] = set()
     for run_id, kind, ended in _runs_since(connection, since):
         gone = _taken(connection, run_id, FORGET, _BACK) if kind in POLICY_RUNS else set[int]()
-        aside = (
-            _taken(connection, run_id, ARCHIVE, _BELIEVED) if kind == "lifecycle" else set[int]()
-        )
-        forgotten |= gone
-        archived |= aside
-        if (gone or aside) and ended is not None:
-            oldest = ended if oldest is None else min(oldest, ended)
-    return Window(len(forgotten | archived), len(archived - forgotten), oldest)
+        aside = set[int]()
+        if kind == "lifecycle":
+            aside = _taken(connection, run_id, ARCHIVE, _BELIEVED) - seen
+        seen |= gone
+        if gone or aside:
+            yield Taking(ended, gone, aside)
 
 
 def _runs_since(connection: Connection, since: int) -> Iterator[tuple[str, str, int | None]]:

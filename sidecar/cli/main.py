@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "sweep": "sweep",
     "cycle": "cycle",
     "lifecycle": "lifecycle",
+    "simulate": "simulate",
     "restore": "restore",
     "runs": "runs",
     "gc": "gc",

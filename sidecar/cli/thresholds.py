@@ -1,6 +1,7 @@
 """`forgetd thresholds`: read and set what bounds forgetting in a namespace."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -35,8 +36,7 @@ def set_values(assignments: tuple[str, ...]) -> None:
 
     For example: forgetd thresholds set forgetThresholdCount=5000 forgetEnabled=true
     """
-    values = dict(_parsed(assignment) for assignment in assignments)
-    _show(settings().call("thresholds.set", {"thresholds": values}))
+    _show(settings().call("thresholds.set", {"thresholds": assigned(assignments)}))
 
 
 @command.command()
@@ -46,6 +46,11 @@ def resume() -> None:
     After an undo, the brake, or a jump of the clock they stand still.
     """
     _show(settings().call("thresholds.resume"))
+
+
+def assigned(assignments: Sequence[str]) -> dict[str, bool | int | float | None]:
+    """Thresholds from NAME=VALUE texts; None for a default. Raises Failure."""
+    return dict(_parsed(assignment) for assignment in assignments)
 
 
 def _parsed(assignment: str) -> tuple[str, bool | int | float | None]:

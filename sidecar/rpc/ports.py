@@ -38,6 +38,7 @@ from sidecar.reports import (
     ThresholdsReport,
     TouchReport,
 )
+from sidecar.simulation_reports import SimulationReport, SimulationRequest
 from sidecar.thresholds import Value
 from sidecar.validation import Refused
 
@@ -185,6 +186,10 @@ class NamespacePort(LifecyclePort, Protocol):
 
     async def explain(self, *, id: str, policy: str | None) -> Explanation:
         """How each policy sees one memory. Raises MemoryNotFound."""
+        ...
+
+    async def simulate(self, *, request: SimulationRequest) -> SimulationReport:
+        """What automatic runs would do in the days to come. Raises InvalidParams."""
         ...
 
     async def sweep(

@@ -42,6 +42,7 @@ PARAMS: dict[str, Any] = {
     "lifecycle.forget": {},
     "lifecycle.invalidationsByReason": {},
     "lifecycle.listArchived": {},
+    "simulate": {},
     "runs.list": {},
     "runs.get": {"runId": RUN_ID},
     "runs.decisions": {"runId": RUN_ID},

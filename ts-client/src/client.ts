@@ -28,6 +28,7 @@ const RUNS: ReadonlySet<string> = new Set([
   "forgetSweep",
   "coldSpill",
   "forgetting.runCycle",
+  "simulate",
   "lifecycle.forget",
   "gc.execute",
   "gc.verify",

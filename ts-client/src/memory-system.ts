@@ -29,13 +29,20 @@ import {
   type PutOptions,
   type RecallOptions,
   type RestoreSelector,
+  type SimulateOptions,
   type SpillOptions,
   type SweepOptions,
   type UpdateOptions,
 } from "./options.js"
 import { pages, wholePages } from "./pages.js"
 import { resolveSocketPath } from "./socket-path.js"
-import type { Explanation, OpenReport, OpenThresholds, SweepReport } from "./reports.js"
+import type {
+  Explanation,
+  OpenReport,
+  OpenThresholds,
+  SimulationReport,
+  SweepReport,
+} from "./reports.js"
 import type {
   ExportedMemory,
   ExportPage,
@@ -285,6 +292,15 @@ export class MemorySystem implements AsyncDisposable {
   coldSpill(options: SpillOptions = {}): Promise<SweepReport> {
     const { params, call } = splitOptions(options)
     return this.call("coldSpill", params, call)
+  }
+
+  /**
+   * What automatic runs would do in the days to come, day by day; nothing changes. Arrivals are
+   * like the newest memories, and nothing is recalled.
+   */
+  simulate(options: SimulateOptions = {}): Promise<SimulationReport> {
+    const { params, call } = splitOptions(options)
+    return this.call("simulate", params, call)
   }
 
   /** Any method by its wire name, in this namespace unless `params` names another. */

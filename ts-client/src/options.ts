@@ -1,5 +1,5 @@
 import type { CallOptions, ClientOptions } from "./client.js"
-import type { OpenThresholds } from "./reports.js"
+import type { OpenThresholds, ThresholdChanges } from "./reports.js"
 import type { IfExists, ImportFormat, MemoryType, Status, Tier } from "./types.js"
 
 /** What a `MemorySystem` is made with. All are optional. */
@@ -174,6 +174,16 @@ export interface CycleOptions extends CallOptions {
   readonly now?: number | undefined
   /** Decisions in the report. Default 1,000. */
   readonly decisionsLimit?: number | undefined
+}
+
+export interface SimulateOptions extends CallOptions {
+  /** Default 30. */
+  readonly days?: number | undefined
+  /** Memories that arrive a day. Default: as many as of late. */
+  readonly arrivalsPerDay?: number | undefined
+  readonly policy?: string | undefined
+  /** Settings that count as set just now. */
+  readonly thresholds?: ThresholdChanges | undefined
 }
 
 /** Numbers left out are those of the daemon's config file. */

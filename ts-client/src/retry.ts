@@ -42,6 +42,7 @@ const READS: ReadonlySet<string> = new Set([
   "memory.list",
   "memory.recall",
   "memory.explain",
+  "simulate",
   "thresholds.get",
   "runs.list",
   "runs.get",

@@ -15,6 +15,7 @@ from sidecar.rpc.methods import (
     memory,
     namespaces,
     runs,
+    simulation,
     system,
 )
 
@@ -25,6 +26,7 @@ _NOUNS: Final = (
     forgetting,
     cycle,
     lifecycle,
+    simulation,
     runs,
     gc,
     events,

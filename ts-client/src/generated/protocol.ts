@@ -138,6 +138,11 @@ export interface Methods {
     params: LifecycleListArchivedParams
     result: ArchivedPage
   }
+  /** Tell what automatic runs would do in the days to come; nothing changes. */
+  simulate: {
+    params: SimulateParams
+    result: SimulationReport
+  }
   /** The runs of a namespace, newest first. */
   "runs.list": {
     params: RunsListParams
@@ -1639,6 +1644,115 @@ export interface ArchivedMemory {
   lastUsefulAt: number | null
   /** When it was made, in ms. */
   createdAt: number
+}
+/** Parameters of simulate. */
+export interface SimulateParams {
+  /** How many days are simulated. Default 30. */
+  days?: number
+  /** Memories that arrive a day, spread over its hours. Absent: as many as of late. */
+  arrivalsPerDay?: number | null
+  /** The policy of the sweeps instead of the default one. */
+  policy?: string | null
+  thresholds?: ThresholdChanges
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * The answer of simulate.
+ *
+ * `arrivalsMeasured`: the call named no rate, and it is that of the memories that are here.
+ * `arrivalKinds` is how many of the newest memories the arrivals are like. `paused` is what
+ * holds automatic runs back when the simulation begins.
+ */
+export interface SimulationReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** Milliseconds since the Unix epoch at which this was computed. */
+  now: number
+  /** How many days were simulated. */
+  days: number
+  /** Memories that arrive a day. */
+  arrivalsPerDay: number
+  /** True where the call named no rate: it is that of the memories that are here. */
+  arrivalsMeasured: boolean
+  /** How many of the newest hot memories the arrivals are like, one after the other. */
+  arrivalKinds: number
+  /** The policy of the sweeps. */
+  policy: string
+  /** The policy's exponents and estimator, by name. */
+  policyVersion: string
+  thresholds: Thresholds
+  /** Whether the timer's cycles are simulated too; they look for no duplicates. */
+  cycleEnabled: boolean
+  /** What holds automatic runs back when the simulation begins. */
+  paused: Pause[]
+  before: SimulatedCounts
+  /** When each threshold is crossed first; without those that are not. */
+  firstCrossed: FirstCrossing[]
+  totals: SimulatedMoves
+  /** Every day in order. */
+  perDay: SimulatedDay[]
+  /** How long the call took, in milliseconds. */
+  durationMs: number
+}
+/** Memories by tier and live bytes at one instant of a simulation. */
+export interface SimulatedCounts {
+  /** Memories in the hot tier. */
+  hot: number
+  /** Memories in the cold tier. */
+  cold: number
+  /** Memories in the forgotten tier. */
+  forgotten: number
+  /** Hot and cold memories. */
+  total: number
+  /** Bytes of hot and cold memories and of the files they own; those of cold ones are expected. */
+  liveBytes: number
+}
+/** When a threshold is crossed first; day 0 is now. */
+export interface FirstCrossing {
+  /** Which one. */
+  threshold: "count" | "disk" | "total"
+  /** The day in which it is crossed; 0 is now. */
+  day: number
+  /** When it is crossed, in ms. */
+  at: number
+}
+/**
+ * How many memories arrived, and what became of memories.
+ *
+ * Sweeps spill and forget, cycles fade and prune; what is pruned is forgotten too.
+ */
+export interface SimulatedMoves {
+  /** Memories that came. */
+  arrived: number
+  /** Memories that sweeps spilled to cold. */
+  spilled: number
+  /** Memories that sweeps forgot. */
+  forgotten: number
+  /** Memories that a cycle faded. */
+  faded: number
+  /** Memories that a cycle pruned: they are forgotten too. */
+  pruned: number
+}
+/**
+ * One day: what happened until `at` (ms), and what is there then.
+ *
+ * `crossed` names the thresholds that were crossed: count, total, disk. `braked`: the brake
+ * stopped a run, or automatic forgetting waited for it. `pressure`: nothing more was weak enough.
+ */
+export interface SimulatedDay {
+  /** Counted from 1. */
+  day: number
+  /** Its end, in ms. */
+  at: number
+  moved: SimulatedMoves
+  after: SimulatedCounts
+  /** The thresholds that were crossed at some time of it: count, total, disk. */
+  crossed: string[]
+  /** The brake stopped a run, or automatic forgetting waited for it. */
+  braked: boolean
+  /** A sweep found nothing more that is weak enough. */
+  pressure: boolean
 }
 /** Parameters of runs.list. */
 export interface RunsListParams {

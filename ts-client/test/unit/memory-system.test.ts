@@ -150,6 +150,7 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
     ],
     [memory.forgetSweep({ dryRun: true, ...call }), "forgetSweep", { ...n, dryRun: true }],
     [memory.coldSpill({ target: 9 }), "coldSpill", { ...n, target: 9 }],
+    [memory.simulate({ days: 9, ...call }), "simulate", { ...n, days: 9 }],
     [
       memory.forgetting.runCycle({ dryRun: true, ...call }),
       "forgetting.runCycle",
