@@ -1,8 +1,8 @@
 """Writes the contract from the live registry: `python -m protocol.generate`, or `--check`.
 
-Written are openrpc.json, errors.json, events.json, and conformance/methods.jsonl, which carries
-out the examples of every method. What people write by hand: descriptions.toml, examples/, the
-other transcripts, CHANGELOG.md.
+Written are openrpc.json, errors.json, events.json, estimate.json, and conformance/methods.jsonl,
+which carries out the examples of every method. What people write by hand: descriptions.toml,
+examples/, the other transcripts, CHANGELOG.md.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from protocol.descriptions import Descriptions
+from protocol.estimate_table import estimate_table
 from protocol.events_table import events_table
 from protocol.examples import read_examples, transcript_of
 from protocol.openrpc_document import errors_table, openrpc_document
@@ -46,6 +47,7 @@ FILES: Final[dict[str, Callable[[], str]]] = {
     "openrpc.json": lambda: _pretty(contract()),
     "errors.json": lambda: _pretty(errors_table()),
     "events.json": lambda: _pretty(events_table(Descriptions())),
+    "estimate.json": lambda: _pretty(estimate_table()),
     "conformance/methods.jsonl": _methods_transcript,
 }
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import msgspec
 
 from protocol.vector_cases import OrderCase, order_cases
 from protocol.vector_store import DAY, NOW, StoredMemory, snapshot_of
+from protocol.vector_texts import estimate_texts
+from sidecar.estimate import estimate_parts
 from sidecar.plan.cascade import plan_cascade
 from sidecar.plan.plan import FORGET
 from sidecar.plan.policies import POLICY_NAMES, policy_named
@@ -171,7 +174,18 @@ def order_expected(case: OrderCase) -> Line:
     }
 
 
-FILES = {"strength.jsonl": strength_lines, "order.jsonl": order_lines}
+def estimate_lines() -> Iterator[Line]:
+    """Every case of estimate.jsonl."""
+    for name, content in estimate_texts():
+        expected = asdict(estimate_parts(content))
+        yield {"name": name, "content": content, "expected": expected}
+
+
+FILES = {
+    "strength.jsonl": strength_lines,
+    "order.jsonl": order_lines,
+    "estimate.jsonl": estimate_lines,
+}
 
 
 def text_of(name: str) -> str:

@@ -26,6 +26,7 @@ EMBEDDING_DIMENSIONS_MAX: Final = 4_096
 EMBEDDING_MODEL_BYTES_MAX: Final = 256
 MEDIA_REF_BYTES_MAX: Final = 1_024
 MEDIA_TRASH_NAME_BYTES_MAX: Final = 200  # of its name, in the trash; file systems take 255
+ESTIMATE_CHARACTERS_MAX: Final = 2_048  # what an estimate reads of a text
 REASON_BYTES_MAX: Final = 1_024
 SUPERSEDES_IDS_MAX: Final = 1_000
 

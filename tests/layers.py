@@ -5,9 +5,9 @@ may import its own layer and those listed for it, nothing else of ours.
 """
 
 BASE = {
-    "clock", "config_text", "cycle_reports", "errors", "estimate", "explain_reports", "gc_reports",
-    "idempotency", "lifecycle_reports", "limits", "locations", "media_reports", "model", "reasons",
-    "reports", "simulation_reports", "suggest",
+    "clock", "config_text", "cycle_reports", "errors", "estimate", "estimate_words",
+    "explain_reports", "gc_reports", "idempotency", "lifecycle_reports", "limits", "locations",
+    "media_reports", "model", "reasons", "reports", "simulation_reports", "suggest",
 }  # fmt: skip
 VALUES = {"base", "strength", "plan", "settings"}
 

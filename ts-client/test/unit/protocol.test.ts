@@ -29,10 +29,13 @@ test("[PROT-02] the document is valid by OpenRPC's own schema", () => {
   assert.equal(validate({ ...document, openrpc: "0.9" }), false)
 })
 
-test("[PROT-15] the generated types are those of the document", () => {
-  const script = fileURLToPath(new URL("../../../scripts/generate.mjs", import.meta.url))
-  const done = spawnSync(process.execPath, [script, "--check"], { cwd: PACKAGE, encoding: "utf8" })
-  assert.equal(done.status, 0, done.stderr)
+test("[PROT-15] the generated types and tables are those of the contract", () => {
+  for (const name of ["generate", "estimate-table"]) {
+    const script = fileURLToPath(new URL(`../../../scripts/${name}.mjs`, import.meta.url))
+    const run = { cwd: PACKAGE, encoding: "utf8" } as const
+    const done = spawnSync(process.execPath, [script, "--check"], run)
+    assert.equal(done.status, 0, done.stderr)
+  }
 })
 
 const GET = { method: "memory.get", params: { id: "tea" } }
