@@ -110,6 +110,14 @@ FORGETTING: Final = (
     ),
     Sabotage(
         "P2",
+        "a simulation forgets when a cycle faded a memory",
+        "sidecar/plan/simulated_store.py",
+        "        faded_at[faded] = plan.now\n",
+        "",
+        "tests/integration/test_namespace_simulate.py::test_cycles_of_the_timer_are_part_of_both",
+    ),
+    Sabotage(
+        "P2",
         "applying a plan plans anew",
         "sidecar/sweeping.py",
         "return self._carry_out(shelved.plan, shelved.settings, shelved, request, started, key)",
@@ -193,9 +201,9 @@ FORGETTING: Final = (
         "P5",
         "the brake does not count what was destroyed",
         "sidecar/apply/brake.py",
-        "return taken - int(found[0][0])",
-        'return connection.execute("SELECT count(*) FROM memories WHERE moved_run = ?",'
-        " (run_id,)).fetchall()[0][0]",
+        "taken.difference_update(rid for (rid,) in found.fetchall())",
+        'found = connection.execute("SELECT rid FROM memories WHERE moved_run = ?", (run_id,))\n'
+        "        taken.intersection_update(rid for (rid,) in found.fetchall())",
         f"{BRAKE}::test_what_was_destroyed_counts_for_the_rest_of_its_day",
     ),
     Sabotage(

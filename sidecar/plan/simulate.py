@@ -5,8 +5,8 @@ cycle runs where the timer would run one; after each of these the detector start
 until nothing is. Plans are those of the planner, and carried out in full; what is due, and how
 long a run that made no progress is waited for, is decided by the rules of the detector.
 
-Nothing else happens: no memory is recalled, thawed, restored, linked or held, no setting changes,
-and a cycle looks for no duplicates.
+Nothing else happens: no memory is recalled, thawed, restored, linked, held or destroyed, no setting
+changes, and a cycle looks for no duplicates.
 """
 
 from collections.abc import Callable, Mapping

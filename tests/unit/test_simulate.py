@@ -9,9 +9,10 @@ from protocol.vector_store import DAY, NOW, StoredMemory, StoreSettings, snapsho
 from sidecar.errors import InvalidParams
 from sidecar.plan import simulate as simulation
 from sidecar.plan.arrivals import arrivals_like, no_memories
+from sidecar.plan.cycle_settings import CycleSettings
 from sidecar.plan.detector import ENDLESS, FORGETTING, SPILLING, Holds
 from sidecar.plan.plan import Snapshot
-from sidecar.plan.simulate import Moves, Simulation, Standing, Taking, arriving, simulate
+from sidecar.plan.simulate import Moves, Simulation, Standing, Taking, Timer, arriving, simulate
 from tests.plan_stores import POLICY, weak
 
 HOUR = DAY // 24
@@ -188,6 +189,17 @@ def test_a_stage_that_made_no_progress_waits_as_it_does_now_and_for_longer_each_
     found = days_of(store, 1, threshold_total=10)
     assert found.days[0].pressure
     assert found.days[0].crossed == {"total"}
+
+
+@pytest.mark.gate("SIM-05")
+def test_a_cycle_comes_after_its_interval_and_not_while_all_runs_are_paused() -> None:
+    timer = Timer(CycleSettings(), interval_ms=DAY, last_at=NOW - DAY + 5 * HOUR)
+    free = days_of([weak("m"), weak("n", pinned=True)], timer=timer)
+    assert [day.moves.pruned for day in free.days] == [1, 0, 0]
+    held = Holds(paused_until=NOW + DAY + HOUR, braked_until=ENDLESS)
+    paused = days_of([weak("m"), weak("n", pinned=True)], timer=timer, holds=held)
+    assert [day.moves.pruned for day in paused.days] == [0, 1, 0]
+    assert not any(day.braked for day in paused.days)
 
 
 @pytest.mark.gate("SIM-06")
