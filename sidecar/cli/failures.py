@@ -28,14 +28,16 @@ _UNREACHABLE_CODES: Final = {
     "timeout": TRY_AGAIN,
 }
 
+_NEW_PLAN: Final = "make a new plan: forgetd sweep --dry-run, cycle --dry-run or lifecycle forget"
+
 # The daemon's remedies speak of methods; where a command does it, the command is named.
 _NEXT_COMMAND: Final = {
     "memory_not_found": "see `forgetd list`, and `forgetd list --tier forgotten`",
     "namespace_not_found": "see `forgetd namespaces` for the names",
-    "plan_unknown": "make a new plan: forgetd sweep --dry-run",
-    "plan_expired": "make a new plan: forgetd sweep --dry-run",
+    "plan_unknown": _NEW_PLAN,
+    "plan_expired": _NEW_PLAN,
     "plan_used": "see what it did with `forgetd runs`, or make a new plan",
-    "plan_not_applicable": "make a new plan, without --now: forgetd sweep --dry-run",
+    "plan_not_applicable": f"{_NEW_PLAN}, without --now",
     "run_unknown": "see `forgetd runs` for the ids",
     "gc_token_unknown": "make a new plan: forgetd gc",
     "gc_token_expired": "make a new plan: forgetd gc",
@@ -103,9 +105,11 @@ def exit_code_of(symbol: str) -> int:
 
 
 def _next(error: RpcFailure) -> str:
+    told = str(error.data.get("remedy") or "")
+    if "forgetd " in told:
+        return told
     command = _NEXT_COMMAND.get(error.symbol)
-    told = error.data.get("remedy") or _NEXT.get(error.symbol, "see `forgetd status`")
-    return command or str(told)
+    return command or told or _NEXT.get(error.symbol, "see `forgetd status`")
 
 
 def _what(error: RpcFailure) -> str:
