@@ -5,7 +5,7 @@ from typing import Final
 
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.errors import PlanUnknown
-from sidecar.estimate import NeutralEstimator
+from sidecar.estimate import ESTIMATOR_VERSION
 from sidecar.lifecycle_config import LifecycleOptions
 from sidecar.lifecycle_reports import ArchivedPage, ForgetSummary, ReasonCounts
 from sidecar.model import MEMORY_TYPES, STATUSES
@@ -13,7 +13,14 @@ from sidecar.plan.cycle_plan import CYCLE_ACTIONS, CYCLE_POLICY
 from sidecar.plan.lifecycle import LIFECYCLE_POLICY
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
 from sidecar.reasons import InvalidationReason
-from sidecar.reports import ExportPage, SweepReport, ThresholdsReport, ThresholdValue, TierCounts
+from sidecar.reports import (
+    EstimateReport,
+    ExportPage,
+    SweepReport,
+    ThresholdsReport,
+    ThresholdValue,
+    TierCounts,
+)
 from sidecar.thresholds import DEFAULTS
 
 # The state hash of a namespace that never had a memory.
@@ -29,7 +36,7 @@ def no_sweep(
     """
     if plan_id is not None:
         raise PlanUnknown(remedy="plan again with dryRun: true")
-    policy = policy_named(policy_name or POLICY_DEFAULT, NeutralEstimator.version)
+    policy = policy_named(policy_name or POLICY_DEFAULT, ESTIMATOR_VERSION)
     return SweepReport(
         namespace=namespace,
         run_id=None,
@@ -150,6 +157,20 @@ def no_reasons(namespace: str) -> ReasonCounts:
         statuses=dict.fromkeys(STATUSES[1:], 0),
         texts=[],
         texts_truncated=False,
+    )
+
+
+def no_estimates(namespace: str) -> EstimateReport:
+    """What would be estimated anew of no memories."""
+    return EstimateReport(
+        namespace=namespace,
+        dry_run=True,
+        estimator_version=ESTIMATOR_VERSION,
+        refreshed=0,
+        raised=0,
+        lowered=0,
+        damaged=0,
+        duration_ms=0.0,
     )
 
 

@@ -135,7 +135,10 @@ class TextEstimator:
 
 
 class NeutralEstimator:
-    """Knows nothing of the text: every memory is worth the same, as before texts were read."""
+    """Knows nothing of the text: every memory is worth the same.
+
+    The first stores were written so; their memories keep it until estimates are refreshed.
+    """
 
     version = "neutral-1"
 

@@ -79,6 +79,19 @@ class CrossingReport(Struct, rename="camel", kw_only=True):
     why: str
 
 
+class EstimateExplanation(Struct, rename="camel", kw_only=True):
+    """Why a text is estimated as it is: 0.1 + `value` + `standing`, to four decimals.
+
+    `words` counts the different words by kind, `sentences` the sentences by kind.
+    """
+
+    value: float
+    standing: float
+    length: float
+    words: dict[str, int]
+    sentences: dict[str, int]
+
+
 class Explanation(Struct, rename="camel", kw_only=True):
     """The answer of memory.explain. What was not asked for is empty or null.
 
@@ -89,7 +102,9 @@ class Explanation(Struct, rename="camel", kw_only=True):
     now: int
     tier: Tier
     importance_source: str
+    estimate: float
     estimator_version: str
+    estimate_parts: EstimateExplanation | None
     policies: list[PolicyExplanation]
     crossings: list[CrossingReport]
     cycle: CycleExplanation | None = None

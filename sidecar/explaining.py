@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sidecar.cycle_config import cycle_settings
+from sidecar.errors import Corrupt, MemoryNotFound
+from sidecar.estimate import ESTIMATOR_VERSION, estimate_parts
 from sidecar.explain_reports import (
     CrossingReport,
     CycleExplanation,
+    EstimateExplanation,
     Explanation,
     LifecycleExplanation,
     PolicyExplanation,
@@ -30,6 +33,7 @@ from sidecar.plan.policies import POLICY_NAMES, policy_named
 from sidecar.plan.scoring import assess
 from sidecar.reports import ScoreParts
 from sidecar.store import beliefs
+from sidecar.store.records import live_row
 from sidecar.store.rows import Row
 
 if TYPE_CHECKING:
@@ -64,7 +68,9 @@ def explanation_of(
         now=subject.now,
         tier=TIERS[row.tier],
         importance_source="estimated" if row.importance is None else "host",
+        estimate=row.estimate,
         estimator_version=row.estimator,
+        estimate_parts=_explain_estimate(namespace, row),
         policies=[_explain_sweep(subject, name) for name in names],
         crossings=_crossings(subject),
         **{
@@ -72,6 +78,25 @@ def explanation_of(
             for name, explained in EXPLAINERS.items()
             if policy in (None, name)
         },
+    )
+
+
+def _explain_estimate(namespace: "NamespaceRuns", row: Row) -> EstimateExplanation | None:
+    """What made the estimate; None where another estimator did, or the text is damaged."""
+    if row.estimator != ESTIMATOR_VERSION:
+        return None
+    try:
+        with namespace.store.readers.view() as connection:
+            present = live_row(connection, row.id)  # it may have moved since
+            parts = estimate_parts(namespace.store.payload(connection, present).content)
+    except (Corrupt, MemoryNotFound):
+        return None
+    return EstimateExplanation(
+        value=parts.value,
+        standing=parts.standing,
+        length=parts.length,
+        words=parts.words,
+        sentences=parts.sentences,
     )
 
 

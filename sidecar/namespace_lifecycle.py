@@ -12,14 +12,14 @@ from sidecar.lifecycle_reports import (
 )
 from sidecar.limits import REASONS_COUNT_MAX
 from sidecar.model import MEMORY_TYPES, STATUSES, TIERS, Status
-from sidecar.namespace_cycles import NamespaceCycles
+from sidecar.namespace_estimates import NamespaceEstimates
 from sidecar.reasons import InvalidationReason, is_reason
 from sidecar.run_pages import archived_of_cursor, cursor_of
 from sidecar.store import beliefs
 from sidecar.store.rows import Row
 
 
-class NamespaceLifecycle(NamespaceCycles):
+class NamespaceLifecycle(NamespaceEstimates):
     """What `Namespace` is made of besides sweeps, cycles, reading and writing."""
 
     async def forget_useless(

@@ -22,7 +22,7 @@ from sidecar.errors import (
     PermissionDenied,
     ShuttingDown,
 )
-from sidecar.estimate import Estimator, NeutralEstimator
+from sidecar.estimate import Estimator, TextEstimator
 from sidecar.gc_reports import GcReport, whole_report
 from sidecar.gc_tokens import PlannedDestruction
 from sidecar.lifecycle_config import LifecycleOptions
@@ -67,7 +67,7 @@ class Registry:
         self._clock = clock
         self._config = config
         self._on_event = on_event
-        self._estimator = estimator or NeutralEstimator()
+        self._estimator = estimator or TextEstimator()
         self._reserve = Reserve(state_dir / RESERVE_NAME)
         self._threads = Threads()
         self._open: dict[str, Namespace] = {}

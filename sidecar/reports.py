@@ -224,6 +224,19 @@ class ThresholdsReport(Struct, rename="camel", kw_only=True):
     stage_two_not_before: int | None
 
 
+class EstimateReport(Struct, rename="camel", kw_only=True):
+    """The answer of estimate.refresh: the memories that another estimator had judged."""
+
+    namespace: str
+    dry_run: bool
+    estimator_version: str
+    refreshed: int
+    raised: int
+    lowered: int
+    damaged: int
+    duration_ms: float
+
+
 class OpenReport(Struct, rename="camel", kw_only=True):
     """The answer of namespaces.open."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sidecar.clock import Clock
 from sidecar.config import load_config
+from sidecar.estimate import Estimator
 from sidecar.limits import MILLISECONDS_PER_DAY, MILLISECONDS_PER_MINUTE
 from sidecar.model import TIERS, Memory, MemoryInput, Tier
 from sidecar.namespace import Namespace
@@ -43,21 +44,21 @@ class World:
         self.registry: Registry
         self.clock: Clock
 
-    async def start(self, now: int = NOW) -> None:
+    async def start(self, now: int = NOW, estimator: Estimator | None = None) -> None:
         """Start a registry as a daemon does. The clock stands at `now` where it can be held."""
         self.clock = Clock(injectable=self.injectable)
         if self.injectable:
             self.clock.hold(now)
         config = load_config(environ={"HOME": str(self.state_dir)})
         config = replace(config, thresholds=self.config, options=self.options)
-        self.registry = Registry(self.state_dir, self.clock, config)
+        self.registry = Registry(self.state_dir, self.clock, config, estimator=estimator)
         await self.registry.recover()
 
-    async def restart(self) -> None:
+    async def restart(self, estimator: Estimator | None = None) -> None:
         """Stop in good order and start again at the same time."""
         now = self.clock.now_ms()
         await self.registry.close_all()
-        await self.start(now)
+        await self.start(now, estimator)
 
     def pass_time(self, milliseconds: int) -> None:
         """Let time go by."""

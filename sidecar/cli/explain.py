@@ -43,9 +43,10 @@ def command(id: str, policy: str | None) -> int:
         emit_json(answer)
         return 0
     tell(
-        f"{answer['id']} is {answer['tier']}; importance {answer['importanceSource']} "
-        f"(estimator {answer['estimatorVersion']}); at {when(answer['now'])}"
+        f"{answer['id']} is {answer['tier']}; importance {answer['importanceSource']}; "
+        f"at {when(answer['now'])}"
     )
+    tell(f"  estimate {number(answer['estimate'])}: {_estimate_line(answer)}")
     if policies := answer["policies"]:
         table(_COLUMNS, [_row(each) for each in policies])
     for each in policies:
@@ -75,6 +76,20 @@ def _row(each: dict[str, Any]) -> list[str]:
         rank,
         ", ".join(each["protections"]) or "-",
     ]
+
+
+def _estimate_line(answer: dict[str, Any]) -> str:
+    parts = answer["estimateParts"]
+    if parts is None:
+        return f"by another estimator, {answer['estimatorVersion']}"
+    words, sentences = (
+        ", ".join(f"{count(many)} {kind}" for kind, many in parts[name].items()) or "none"
+        for name in ("words", "sentences")
+    )
+    return (
+        f"0.1 + {number(parts['value'])} for its words + {number(parts['standing'])} for what "
+        f"lasts ({answer['estimatorVersion']}; words: {words}; sentences: {sentences})"
+    )
 
 
 def _product(parts: dict[str, Any]) -> str:

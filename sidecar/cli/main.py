@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "thresholds": "thresholds",
     "sweep": "sweep",
     "cycle": "cycle",
+    "estimate": "estimate",
     "lifecycle": "lifecycle",
     "simulate": "simulate",
     "restore": "restore",

@@ -21,6 +21,7 @@ from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal,
 from sidecar.reasons import ReasonName
 from sidecar.reports import (
     DecisionPage,
+    EstimateReport,
     EventPage,
     ExportPage,
     ForgetReport,
@@ -62,6 +63,10 @@ class LifecyclePort(Protocol):
 
     async def invalidations_by_reason(self) -> ReasonCounts:
         """How many memories are not believed, by reason."""
+        ...
+
+    async def refresh_estimates(self, *, dry_run: bool) -> EstimateReport:
+        """Estimate anew what another estimator judged, or only count it."""
         ...
 
     async def archived(self, *, cursor: str | None, limit: int) -> ArchivedPage:

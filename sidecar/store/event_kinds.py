@@ -257,6 +257,7 @@ KINDS: Final = (
     EventKind("memory.touched", "A memory was recalled or touched.", MemoryChange),
     EventKind("memory.superseded", "Another memory took the place of this one.", MemoryChange),
     EventKind("memory.invalidated", "A memory is no longer believed.", MemoryChange),
+    EventKind("memory.estimated", "The text was estimated anew.", MemoryChange),
     EventKind("memory.feedback", "A host said how useful a memory was.", MemoryFeedback),
     EventKind("retrieval.regret", "A memory was wanted that had been dropped.", RetrievalRegret),
     EventKind("memory.spilled", "A run moved a memory from hot to cold.", MemoryChange),

@@ -13,6 +13,7 @@ from sidecar.errors import (
     MemoryNotFound,
     RevisionConflict,
 )
+from sidecar.estimate import estimate
 from sidecar.model import Memory, MemoryInput
 from sidecar.namespace import Namespace
 from tests.namespaces import (
@@ -68,8 +69,8 @@ async def test_a_memory_of_nothing_but_content_has_the_defaults(world: World) ->
     assert {name: value for name, value in shown.items() if value not in (None, 0, False)} == {
         "memoryType": "semantic",
         "content": "x",
-        "importance": 0.5,
-        "importanceBase": 0.5,
+        "importance": estimate("x"),
+        "importanceBase": estimate("x"),
         "importanceSource": "estimated",
         "fadeFactor": 1.0,
         "createdAt": NOW,
@@ -80,7 +81,7 @@ async def test_a_memory_of_nothing_but_content_has_the_defaults(world: World) ->
         "status": "active",
         "tier": "hot",
         "revision": 1,
-        "strength": 0.5,
+        "strength": estimate("x"),
     }
     assert await get(namespace, made.id) == made
 
@@ -294,17 +295,18 @@ async def test_a_written_importance_is_the_hosts_unless_it_is_the_one_shown(
 ) -> None:
     namespace = await world.open()
     await namespace.put(memory=MemoryInput(id="m", content="x"), if_exists="error")
-    assert (await update(namespace, "m", importance=0.5)).importance_source == "estimated"
+    own = estimate("x")
+    assert (await update(namespace, "m", importance=own)).importance_source == "estimated"
     namespace.store.writer.call(
         lambda tx: tx.connection.execute("UPDATE memories SET fade_factor = 0.5").fetchall()
     )
-    faded = await update(namespace, "m", importance=0.25)
-    assert (faded.importance_base, faded.fade_factor, faded.importance) == (0.5, 0.5, 0.25)
+    faded = await update(namespace, "m", importance=own / 2)
+    assert (faded.importance_base, faded.fade_factor, faded.importance) == (own, 0.5, own / 2)
     written = await update(namespace, "m", importance=0.4)
     assert (written.importance_base, written.fade_factor, written.importance) == (0.4, 1.0, 0.4)
     assert written.importance_source == "host"
     again = await update(namespace, "m", importance=None)
-    assert (again.importance, again.importance_source) == (0.5, "estimated")
+    assert (again.importance, again.importance_source) == (own, "estimated")
 
 
 @pytest.mark.gate("RECORD-13")

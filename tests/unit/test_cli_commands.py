@@ -171,7 +171,11 @@ def test_explain_shows_candidacy_rank_and_parts(daemon: FakeDaemon, forgetd: Run
         now=samples.NOW,
         tier="hot",
         importance_source="host",
-        estimator_version="neutral-1",
+        estimate=0.3215,
+        estimator_version="words-1",
+        estimate_parts=explain_reports.EstimateExplanation(
+            value=0.2215, standing=0.0, length=5.0, words={"content": 3}, sentences={"plain": 1}
+        ),
         policies=[policy],
         crossings=[crossing],
         cycle=cycle,

@@ -30,6 +30,7 @@ const RUNS: ReadonlySet<string> = new Set([
   "forgetting.runCycle",
   "simulate",
   "lifecycle.forget",
+  "estimate.refresh",
   "gc.execute",
   "gc.verify",
   "memory.restore",

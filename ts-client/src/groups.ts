@@ -5,6 +5,7 @@ import {
   type CycleOptions,
   type DecisionsSelector,
   type PageOptions,
+  type RefreshOptions,
   type StatusOptions,
 } from "./options.js"
 import { pages } from "./pages.js"
@@ -12,6 +13,7 @@ import type {
   ClockReport,
   Decision,
   DecisionPage,
+  EstimateReport,
   ForgettingReport,
   NamespaceListing,
   OpenReport,
@@ -68,6 +70,24 @@ export class ForgettingGroup {
     const { params, call } = splitOptions(options)
     refuseNoPlan(params)
     return await this.#call("forgetting.runCycle", params, call)
+  }
+}
+
+/** The importance that is estimated from the text. */
+export class EstimateGroup {
+  readonly #call: Caller
+
+  constructor(call: Caller) {
+    this.#call = call
+  }
+
+  /**
+   * Estimates anew what an older estimator judged; unless `dryRun` is false it is only counted.
+   * What a host said of importance stays. There is no undo.
+   */
+  async refresh(options: RefreshOptions = {}): Promise<EstimateReport> {
+    const { params, call } = splitOptions(options)
+    return await this.#call("estimate.refresh", params, call)
   }
 }
 

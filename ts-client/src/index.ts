@@ -16,6 +16,7 @@ export type { EventItem, EventPage, EventReset, Events, LoggedEvent } from "./ev
 export type { GcGroup } from "./gc.js"
 export type { LifecycleGroup } from "./lifecycle.js"
 export type {
+  EstimateGroup,
   NamespacesGroup,
   RpcGroup,
   ForgettingGroup,

@@ -4,6 +4,7 @@ import { withWireEmbedding } from "./embedding.js"
 import { eventsOf, type Events } from "./events.js"
 import { GcGroup } from "./gc.js"
 import {
+  EstimateGroup,
   ForgettingGroup,
   NamespacesGroup,
   RpcGroup,
@@ -77,6 +78,7 @@ export class MemorySystem implements AsyncDisposable {
   readonly runs: RunsGroup
   readonly forgetting: ForgettingGroup
   readonly lifecycle: LifecycleGroup
+  readonly estimate: EstimateGroup
   readonly gc: GcGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
@@ -101,6 +103,7 @@ export class MemorySystem implements AsyncDisposable {
     this.runs = new RunsGroup(call)
     this.forgetting = new ForgettingGroup(call)
     this.lifecycle = new LifecycleGroup(call)
+    this.estimate = new EstimateGroup(call)
     this.gc = new GcGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)

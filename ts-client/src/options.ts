@@ -187,6 +187,11 @@ export interface SimulateOptions extends CallOptions {
 }
 
 /** Numbers left out are those of the daemon's config file. */
+export interface RefreshOptions extends CallOptions {
+  /** False: write the new estimates. Default true: only count, nothing changes. */
+  readonly dryRun?: boolean | undefined
+}
+
 export interface LifecycleOptions extends CallOptions {
   /** False: archive. Default true: plan only, nothing changes. */
   readonly dryRun?: boolean | undefined

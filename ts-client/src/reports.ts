@@ -13,6 +13,8 @@ export type {
   DecisionPage,
   CycleDecision,
   CycleExplanation,
+  EstimateExplanation,
+  EstimateReport,
   Explanation,
   FirstCrossing,
   LifecycleExplanation,

@@ -74,6 +74,7 @@ const KEYED: ReadonlySet<string> = new Set([
   "coldSpill",
   "forgetting.runCycle",
   "lifecycle.forget",
+  "estimate.refresh",
   "thresholds.set",
   "thresholds.resume",
   "runs.undo",

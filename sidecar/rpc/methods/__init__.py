@@ -6,6 +6,7 @@ from sidecar.rpc.method import Method
 from sidecar.rpc.methods import (
     cycle,
     discover,
+    estimate,
     events,
     exchange,
     feedback,
@@ -27,6 +28,7 @@ _NOUNS: Final = (
     cycle,
     lifecycle,
     simulation,
+    estimate,
     runs,
     gc,
     events,

@@ -143,6 +143,11 @@ export interface Methods {
     params: SimulateParams
     result: SimulationReport
   }
+  /** Estimate anew what another estimator judged; unless `dryRun` is false only count it. */
+  "estimate.refresh": {
+    params: EstimateRefreshParams
+    result: EstimateReport
+  }
   /** The runs of a namespace, newest first. */
   "runs.list": {
     params: RunsListParams
@@ -628,8 +633,12 @@ export interface Explanation {
   tier: "cold" | "forgotten" | "hot"
   /** Whether the host gave the importance or it was estimated. */
   importanceSource: string
-  /** The estimator in force. */
+  /** The importance estimated from the text; it counts where the host sent none. */
+  estimate: number
+  /** The estimator that made the estimate. */
   estimatorVersion: string
+  /** What made the estimate; null where another estimator did, or the text is damaged. */
+  estimateParts: EstimateExplanation | null
   /** How each policy of a sweep sees the memory. */
   policies: PolicyExplanation[]
   /** When it comes below each threshold, never used again; the nearest to its strength first. */
@@ -638,6 +647,27 @@ export interface Explanation {
   cycle: CycleExplanation | null
   /** What active forgetting would do with it now; null where a policy was named. */
   lifecycle: LifecycleExplanation | null
+}
+/**
+ * Why a text is estimated as it is: 0.1 + `value` + `standing`, to four decimals.
+ *
+ * `words` counts the different words by kind, `sentences` the sentences by kind.
+ */
+export interface EstimateExplanation {
+  /** What the words give for the length of the text. */
+  value: number
+  /** What is given for lasting facts, however short they are said. */
+  standing: number
+  /** How many words the text has, repeated ones too; by their root the sum is divided. */
+  length: number
+  /** The different words by kind: content, name, number, time, chat, function, health and others. */
+  words: {
+    [k: string]: number
+  }
+  /** Sentences by kind: plain, first (person), addressed (only to the other), question. */
+  sentences: {
+    [k: string]: number
+  }
 }
 /** How one policy sees one memory. `rank` 1 is the first to go; null where unscored. */
 export interface PolicyExplanation {
@@ -1753,6 +1783,34 @@ export interface SimulatedDay {
   braked: boolean
   /** A sweep found nothing more that is weak enough. */
   pressure: boolean
+}
+/** Parameters of estimate.refresh. */
+export interface EstimateRefreshParams {
+  /** True: nothing changes, it is only counted. Default true. */
+  dryRun?: boolean
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** The answer of estimate.refresh: the memories that another estimator had judged. */
+export interface EstimateReport {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** True: nothing was written. */
+  dryRun: boolean
+  /** The estimator in force. */
+  estimatorVersion: string
+  /** Memories that have, or in a dry run would have, a new estimate. */
+  refreshed: number
+  /** Those without a host's importance that are worth more now. */
+  raised: number
+  /** Those without a host's importance that are worth less now. */
+  lowered: number
+  /** Memories whose text could not be read; they stay as they are. */
+  damaged: number
+  /** How long the call took, in milliseconds. */
+  durationMs: number
 }
 /** Parameters of runs.list. */
 export interface RunsListParams {

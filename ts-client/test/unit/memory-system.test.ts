@@ -161,6 +161,8 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
       "lifecycle.forget",
       { ...n, minAgeDays: 30 },
     ],
+    [memory.estimate.refresh(call), "estimate.refresh", n],
+    [memory.estimate.refresh({ dryRun: false }), "estimate.refresh", { ...n, dryRun: false }],
     [memory.lifecycle.invalidationsByReason(call), "lifecycle.invalidationsByReason", n],
     [
       memory.lifecycle.listArchived({ limit: 3, cursor: null }),

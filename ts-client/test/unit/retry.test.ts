@@ -63,6 +63,7 @@ test("[TS-11] a write without a key is sent once, whatever fails", async (t) => 
     "coldSpill",
     "forgetting.runCycle",
     "lifecycle.forget",
+    "estimate.refresh",
     "thresholds.set",
     "thresholds.resume",
     "runs.undo",
