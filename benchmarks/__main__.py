@@ -13,13 +13,23 @@ from typing import Final
 
 from rich.console import Console
 
-from benchmarks import calling, duplicates, forgetting, machine, peers, planning, spilling
+from benchmarks import (
+    calling,
+    duplicates,
+    estimating,
+    forgetting,
+    machine,
+    peers,
+    planning,
+    spilling,
+)
 from benchmarks.context import Context
 from benchmarks.figures import Figure, print_table, write_results
 
 BENCHMARKS: Final[dict[str, Callable[[Context], list[Figure]]]] = {
     "plan": planning.measure,
     "duplicates": duplicates.measure,
+    "estimate": estimating.measure,
     "forget": forgetting.measure,
     "spill": spilling.measure,
     "node": calling.measure_node,
@@ -70,7 +80,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--sentences",
         type=Path,
         metavar="FILE",
-        help="dialogues in JSON: find duplicates among vectors of their sentences too",
+        help="dialogues in JSON: find duplicates among their sentences, rank their turns, too",
     )
     parser.add_argument(
         "--out", type=Path, default=RESULTS, metavar="DIR", help="for JSON and Markdown"
