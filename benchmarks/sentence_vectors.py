@@ -40,7 +40,7 @@ class Encoder:
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(TOKENS_MAX)
 
-    def vectors(self, sentences: list[str]) -> np.ndarray:
+    def vectors(self, sentences: list[str], quiet: bool = False) -> np.ndarray:
         """One row a sentence. Sentences of one length go together, so nothing is padded."""
         tokens = [encoded.ids for encoded in self.tokenizer.encode_batch(sentences)]
         found: np.ndarray | None = None
@@ -49,7 +49,7 @@ class Encoder:
             if found is None:
                 found = np.empty((len(sentences), rows.shape[1]), dtype=np.float32)
             found[places] = rows
-            if done % 100 == 0:
+            if not quiet and done % 100 == 0:
                 print(f"batch {done}", file=sys.stderr, flush=True)
         assert found is not None, "there is no sentence"
         return found
