@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import machine
-from benchmarks.figures import print_table
-from benchmarks.quality import aims, embeddings, grid, tables
+from benchmarks.figures import print_table, write_results
+from benchmarks.quality import aims, at_scale, embeddings, grid, tables
 from benchmarks.quality.dialogue import Dialogue, read_locomo
 from benchmarks.quality.generated import generate
 from benchmarks.quality.measuring import NAMES, measure_all
@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="fq-", dir=options.scratch) as folder:
         facts = machine.facts(Path(folder), options.seed)
         facts["sentenceVectors"] = embeddings.model_version() or "none"
+        if options.at_scale:
+            return _at_scale(options, facts, Path(folder))
         with _progress() as progress:
             dialogues = _dialogues(options, progress)
             if options.grid:
@@ -115,6 +117,15 @@ def _write_grid(options: argparse.Namespace, facts: dict[str, Any], found: list[
     return 0
 
 
+def _at_scale(options: argparse.Namespace, facts: dict[str, Any], folder: Path) -> int:
+    with _progress() as progress:
+        figures = at_scale.measure(options.seed, folder, progress)
+    print_table(figures, Console(width=150 if not sys.stdout.isatty() else None))
+    path = write_results(options.out, f"{_name(options)}-at-scale", facts, figures)
+    print(f"written to {path}", file=sys.stderr)
+    return 0
+
+
 def _plots() -> Any | None:
     """What draws, where matplotlib is installed."""
     try:
@@ -161,6 +172,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--grid",
         action="store_true",
         help="instead: exponents, decay and the cap of recalls, tried out on the same dialogues",
+    )
+    parser.add_argument(
+        "--at-scale",
+        action="store_true",
+        help="instead: 110 000 generated memories at the default thresholds",
     )
     parser.add_argument("--seed", type=int, default=20_260_101, help="of the generated dialogues")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N")

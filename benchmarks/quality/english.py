@@ -178,7 +178,7 @@ _EVENTS: Final = (
     ),
     Event(
         ("We signed the contract for the {place} project, worth {detail}.",),
-        "How much is the contract for the {place} project worth?",
+        "How much is {who}'s contract for the {place} project worth?",
         "Congratulations on the {place} project!",
         ("42,000 euros", "18,500 euros", "96,000 euros", "7,300 euros", "61,250 euros"),
     ),

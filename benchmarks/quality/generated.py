@@ -7,7 +7,7 @@ what was told. What was asked for is the evidence; what was changed is stale.
 """
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from benchmarks.quality.dialogue import Dialogue, Question, Turn
@@ -32,10 +32,20 @@ VARIETIES: Final[dict[str, tuple[Language, ...]]] = {
 
 def generate(seed: int, sessions: int = SESSIONS) -> list[Dialogue]:
     """One dialogue of each variety, with as many sessions."""
-    return [
-        _Talk(name, languages, random.Random(f"{seed} {name}"), sessions).dialogue()
-        for name, languages in VARIETIES.items()
-    ]
+    return [talk(seed, f"generated-{name}", name, sessions) for name in VARIETIES]
+
+
+def talk(
+    seed: int, name: str, variety: str, sessions: int = SESSIONS, surname: str = ""
+) -> Dialogue:
+    """One dialogue; with a surname the people can be told from those of other dialogues."""
+    languages = VARIETIES[variety]
+    if surname:
+        languages = tuple(
+            replace(one, speakers=tuple(f"{first} {surname}" for first in one.speakers))
+            for one in languages
+        )
+    return _Talk(name, languages, random.Random(f"{seed} {name}"), sessions).dialogue()
 
 
 @dataclass(slots=True)
@@ -74,7 +84,7 @@ class _Talk:
             self.now += self.rng.randint(-180, 180) * MILLISECONDS_PER_MINUTE
         asked = [one for one in self.told if self.rng.random() < ASKED_SHARE]
         return Dialogue(
-            f"generated-{self.name}",
+            self.name,
             "generated",
             tuple(self.turns),
             tuple(starts),

@@ -36,10 +36,10 @@ from sidecar.strength import (
 )
 
 SHARES: Final = (0.5, 0.25)
-GAMMAS: Final = (0.0, 0.05, 0.1, 0.15, 0.25, 0.4, 0.7, 1.0)
-RHOS: Final = (0.0, 0.25, 1.0)
-DECAYS: Final = (0.25, 0.5, 2.0, 4.0)
-CAPS: Final = (1.0, 1.5, 3.0, 5.0)
+GAMMAS: Final = (0.0, 0.01, 0.02, 0.05, 0.15, 0.4, 1.0)
+RHOS: Final = (0.0, 0.05, 0.25, 1.0)
+DECAYS: Final = (0.1, 0.25, 4.0)
+CAPS: Final = (1.0, 1.5, 5.0)
 REPLACED_SCORE: Final = -1.0
 RIVALS: Final = (LRU, FSRS, RARITY, RARITY_BY_ROOT_LENGTH, ORACLE)
 BALANCED: Final = policy_named(POLICY_DEFAULT, "grid")
@@ -162,7 +162,9 @@ def _replaced(scene: Scene) -> np.ndarray:
 
 # --- telling -----------------------------------------------------------------------------
 
-HEADS: Final = tuple((p, s) for p in PROTOCOLS for s in SHARES)
+# The sizes of the tables, and which rival's evidence is to be beaten by each measure of size.
+HEADS: Final = tuple((protocol, share) for protocol in PROTOCOLS for share in SHARES)
+RIVAL: Final = {"count": RARITY.name, "characters": RARITY_BY_ROOT_LENGTH.name}
 WEIGHTS: Final = (0.0, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -175,20 +177,39 @@ def markdown(trials: Sequence[Trial]) -> str:
 
 
 def _table(trials: Sequence[Trial]) -> list[str]:
-    cells = [f"evidence {share:.0%} {protocol}" for protocol, share in HEADS]
-    cells += [f"found again {share:.0%} {protocol}" for protocol, share in HEADS]
+    """Evidence and what was found again in the mean, and the least lead over rarity."""
+    sizes = [f"{share:.0%} {protocol}" for protocol, share in HEADS]
+    heads = [f"evidence {size}" for size in sizes]
+    heads += [f"found again {size}" for size in sizes]
+    heads += [f"least lead {size}" for size in sizes]
     lines = [
-        f"| setting | {' | '.join(cells)} | important lost |",
-        f"|---|{'--:|' * (len(cells) + 1)}",
+        f"| setting | {' | '.join(heads)} | important lost |",
+        f"|---|{'--:|' * (len(heads) + 1)}",
     ]
-    for name in dict.fromkeys(one.name for one in trials):
-        rows = [one for one in trials if one.name == name]
-        numbers = [_mean(rows, "evidence", *head) for head in HEADS]
-        numbers += [_mean(rows, "rereference", *head) for head in HEADS]
+    by_name = {one.name: [o for o in trials if o.name == one.name] for one in trials}
+    for name, rows in by_name.items():
+        cells = [f"{_mean(rows, 'evidence', *head):.3f}" for head in HEADS]
+        cells += [f"{_mean(rows, 'rereference', *head):.3f}" for head in HEADS]
+        cells += [f"{_least_lead(rows, by_name, *head):+.3f}" for head in HEADS]
         lost = sum(one.important_lost for one in rows)
-        shown = " | ".join(f"{number:.3f}" for number in numbers)
-        lines.append(f"| {name} | {shown} | {lost} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {lost} |")
     return lines
+
+
+def _least_lead(
+    rows: Sequence[Trial], by_name: dict[str, list[Trial]], protocol: str, share: float
+) -> float:
+    """The evidence beyond that of the rival, on the dialogue where that is least."""
+    theirs = {
+        one.dialogue: one.evidence
+        for one in by_name[RIVAL[protocol]]
+        if (one.protocol, one.share) == (protocol, share)
+    }
+    return min(
+        one.evidence - theirs[one.dialogue]
+        for one in rows
+        if (one.protocol, one.share) == (protocol, share)
+    )
 
 
 def _left_out(trials: Sequence[Trial]) -> list[str]:

@@ -12,7 +12,7 @@ mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "forgetd", "font.si
 
 import matplotlib.pyplot as plt  # noqa: E402 — after the backend that needs no screen
 
-from benchmarks.quality.grid import BALANCED, Trial  # noqa: E402
+from benchmarks.quality.grid import BALANCED, Formula, Trial  # noqa: E402
 from benchmarks.quality.measures import KEEP_EVERYTHING, Result  # noqa: E402
 from benchmarks.quality.measuring import OUR_DEFAULT  # noqa: E402
 from benchmarks.quality.stream import PROTOCOLS  # noqa: E402
@@ -107,7 +107,7 @@ def _gammas(panel: Any, trials: Sequence[Trial]) -> None:
         along = [
             (rows[0].formula.gamma, *points[name])
             for name, rows in by_name.items()
-            if rows[0].formula and rows[0].formula.rho == rho and "," not in name.split("ρ")[1]
+            if rows[0].formula and rows[0].formula.rho == rho and _plain(rows[0].formula)
         ]
         along.sort()
         panel.plot(
@@ -136,6 +136,11 @@ def _gammas(panel: Any, trials: Sequence[Trial]) -> None:
                 name, points[name], xytext=(4, 3), textcoords="offset points", fontsize=7
             )
     panel.legend(frameon=False, fontsize=7, loc="lower left")
+
+
+def _plain(formula: Formula) -> bool:
+    """Whether decay and cap are those of the daemon."""
+    return formula == Formula(formula.gamma, formula.rho)
 
 
 def _point(rows: Sequence[Trial]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -87,7 +87,9 @@ async def put(
     await namespace.put_many(memories=memories, if_exists="error", partial=False)
 
 
-async def recall_share(namespace: Namespace, dialogue: Dialogue) -> float:
+async def recall_share(
+    namespace: Namespace, dialogue: Dialogue, depth: Literal["auto", "deep"] = "auto"
+) -> float:
     """recall@10: of each question's evidence the share among the first ten, in the mean."""
     vectors = dialogue.question_vectors
     shares: list[float] = []
@@ -97,7 +99,7 @@ async def recall_share(namespace: Namespace, dialogue: Dialogue) -> float:
             embedding=None if vectors is None else packed(vectors[place]),
             embedding_model=None,
             top_k=TOP,
-            depth="auto",
+            depth=depth,
             memory_types=None,
             include_archived=False,
             min_strength=None,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.quality import aims, embeddings, policies, systems, tables
+from benchmarks.quality.at_scale import merged
 from benchmarks.quality.dialogue import Dialogue, Question, Turn, read_locomo
 from benchmarks.quality.generated import generate
 from benchmarks.quality.grid import Formula
@@ -187,6 +188,19 @@ def test_a_generated_dialogue_holds_together(dialogue: Dialogue) -> None:
         assert "{" not in turn.text
     hangul = any("가" <= letter <= "힣" for turn in dialogue.turns for letter in turn.text)
     assert hangul is (dialogue.name != "generated-english")
+
+
+@pytest.mark.gate("QUAL-04")
+def test_many_generated_dialogues_become_one_in_time_order_whose_people_can_be_told_apart() -> None:
+    dialogue = merged(3, 2_000)
+    assert len(dialogue.turns) >= 2_000
+    times = [turn.at for turn in dialogue.turns]
+    assert times == sorted(times)
+    assert len({question.text for question in dialogue.questions}) == len(dialogue.questions)
+    for row, (turn, wanted) in enumerate(zip(dialogue.turns, dialogue.wanted, strict=True)):
+        assert all(earlier < row for earlier in wanted)
+        assert turn.replaces is None or turn.replaces < row
+    assert not set(dialogue.evidence.tolist()) & set(dialogue.stale.tolist())
 
 
 @pytest.mark.gate("QUAL-05")
