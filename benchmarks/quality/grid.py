@@ -36,7 +36,7 @@ from sidecar.strength import (
 )
 
 SHARES: Final = (0.5, 0.25)
-GAMMAS: Final = (0.0, 0.01, 0.02, 0.05, 0.15, 0.4, 1.0)
+GAMMAS: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.4, 1.0)
 RHOS: Final = (0.0, 0.05, 0.25, 1.0)
 DECAYS: Final = (0.1, 0.25, 4.0)
 CAPS: Final = (1.0, 1.5, 5.0)

@@ -117,18 +117,8 @@ def _gammas(panel: Any, trials: Sequence[Trial]) -> None:
             marker=".",
             label=f"forgetd, ρ {rho:g}",
         )
-        for gamma, x, y in along:
-            chosen = rho == BALANCED.rho and gamma == BALANCED.gamma
-            panel.annotate(
-                f"γ {gamma:g}",
-                (x, y),
-                xytext=(4, 3),
-                textcoords="offset points",
-                fontsize=9 if chosen else 6.5,
-                weight="bold" if chosen else "normal",
-            )
-            if chosen:
-                panel.scatter([x], [y], color=colour, s=80, zorder=3)
+        if rho == BALANCED.rho:
+            _label_gammas(panel, along, colour)
     for name, rows in by_name.items():
         if rows[0].formula is None:
             panel.scatter(*[[v] for v in points[name]], color="#2471a3", s=22)
@@ -136,6 +126,16 @@ def _gammas(panel: Any, trials: Sequence[Trial]) -> None:
                 name, points[name], xytext=(4, 3), textcoords="offset points", fontsize=7
             )
     panel.legend(frameon=False, fontsize=7, loc="lower left")
+
+
+def _label_gammas(panel: Any, along: list[tuple[float, float, float]], colour: str) -> None:
+    """Name each gamma, and show the one that is in force."""
+    for gamma, x, y in along:
+        chosen = gamma == BALANCED.gamma
+        look = {"fontsize": 9, "weight": "bold"} if chosen else {"fontsize": 6.5}
+        panel.annotate(f"γ {gamma:g}", (x, y), xytext=(4, 3), textcoords="offset points", **look)
+        if chosen:
+            panel.scatter([x], [y], color=colour, s=80, zorder=3)
 
 
 def _plain(formula: Formula) -> bool:
