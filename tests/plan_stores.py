@@ -11,7 +11,7 @@ from sidecar.plan.plan import FORGET, SPILL, Plan
 from sidecar.plan.policies import policy_named
 
 POLICY = policy_named("balanced", "none")
-EXPONENTS = {"classic": (1.0, 1.0, 1.0), "balanced": (1.0, 0.15, 0.0)}
+EXPONENTS = {"classic": (1.0, 1.0, 1.0), "balanced": (1.0, 0.01, 0.0)}
 
 # No threshold is crossed unless a test says so, and a stage goes exactly to its threshold.
 QUIET = StoreSettings(low_watermark=1.0)

@@ -9,8 +9,9 @@ from sidecar.strength import FORMULA_VERSION
 POLICY_DEFAULT: Final = "balanced"
 
 # alpha (value), gamma (retention), rho (recall recency). `classic` weighs the three alike;
-# `balanced` lets what a memory is worth decide, and age and use only between equals.
-_EXPONENTS: Final = {"classic": (1.0, 1.0, 1.0), "balanced": (1.0, 0.15, 0.0)}
+# `balanced` lets what a memory is worth decide, and age and use only between near equals: at a
+# year without use a memory counts a fifth less. docs/quality.md has the measurements.
+_EXPONENTS: Final = {"classic": (1.0, 1.0, 1.0), "balanced": (1.0, 0.01, 0.0)}
 
 POLICY_NAMES: Final = tuple(_EXPONENTS)
 

@@ -217,8 +217,8 @@ def test_a_policy_is_named_with_its_formula_exponents_and_estimator() -> None:
     }
     assert len(versions) == 4
     balanced = policy_named("balanced", "neutral-1")
-    assert (balanced.alpha, balanced.gamma, balanced.rho) == (1.0, 0.15, 0.0)
-    assert "0.15" in balanced.version
+    assert (balanced.alpha, balanced.gamma, balanced.rho) == (1.0, 0.01, 0.0)
+    assert "0.01" in balanced.version
     assert "neutral-1" in balanced.version
     classic = policy_named("classic", "neutral-1")
     assert (classic.alpha, classic.gamma, classic.rho) == (1.0, 1.0, 1.0)

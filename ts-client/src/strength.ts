@@ -51,7 +51,7 @@ export interface SweepScore {
 }
 
 export const POLICIES = {
-  balanced: { alpha: 1, gamma: 0.15, rho: 0 },
+  balanced: { alpha: 1, gamma: 0.01, rho: 0 },
   classic: { alpha: 1, gamma: 1, rho: 1 },
 } as const satisfies Readonly<Record<string, PolicyExponents>>
 
