@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from sidecar.errors import PolicyUnknown
-from sidecar.estimate import NeutralEstimator
+from sidecar.estimate import ESTIMATOR_VERSION
 from sidecar.limits import (
     SIMULATED_DAYS_DEFAULT,
     SIMULATED_DAYS_MAX,
@@ -57,6 +57,6 @@ async def simulate(context: Context, params: SimulateParams) -> SimulationReport
             params.namespace,
             request,
             now=context.clock.now_ms(),
-            estimator=NeutralEstimator.version,
+            estimator=ESTIMATOR_VERSION,
         )
     )
