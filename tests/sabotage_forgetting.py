@@ -16,6 +16,7 @@ MEDIA = "tests/integration/test_namespace_media.py"
 MEDIA_FILES = "tests/unit/test_media_files.py"
 CYCLES = "tests/integration/test_cycle_runs.py"
 CYCLE = "tests/unit/test_cycle_reasons.py"
+LIFECYCLE = "tests/unit/test_lifecycle_plan.py"
 
 FORGETTING: Final = (
     Sabotage(
@@ -245,5 +246,30 @@ FORGETTING: Final = (
         "    since = view.now - np.maximum(view.last_use, view.snapshot.faded_at)\n",
         "    since = view.now - view.last_use\n",
         f"{CYCLES}::test_a_cycle_does_what_its_dry_run_said_and_nothing_twice",
+    ),
+    Sabotage(
+        "P5",
+        "active forgetting archives what is pinned, held or restored",
+        "sidecar/plan/lifecycle.py",
+        "free = np.flatnonzero(bits == 0)",
+        "spared[:], free = NOTHING, np.arange(len(rows))",
+        f"{LIFECYCLE}::test_each_protection_keeps_a_candidate_and_names_itself",
+    ),
+    Sabotage(
+        "P4",
+        "active forgetting believes a usefulness that is no number",
+        "sidecar/plan/lifecycle.py",
+        "known=view.scored & _possible(usefulness, view.now),",
+        "known=view.scored,",
+        f"{LIFECYCLE}::test_what_cannot_be_is_kept_and_counted",
+    ),
+    Sabotage(
+        "P1",
+        "an undo believes again what somebody held wrong since",
+        "sidecar/apply/lift.py",
+        "    return row.status == ARCHIVED and reason is InvalidationReason.FORGOTTEN",
+        "    return row.status > 0 or reason is InvalidationReason.FORGOTTEN",
+        "tests/integration/test_lifecycle_restore.py"
+        "::test_a_claim_that_is_held_wrong_is_reopened_by_nothing",
     ),
 )

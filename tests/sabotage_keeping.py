@@ -228,4 +228,13 @@ KEEPING: Final = (
         "tests/contract/test_errors.py"
         "::test_an_unforeseen_failure_tells_a_correlation_id_and_nothing_else",
     ),
+    Sabotage(
+        "P12",
+        "the main socket forces active forgetting",
+        "sidecar/rpc/dispatch.py",
+        "            if not is_admin:\n",
+        "            if is_admin:\n",
+        "tests/integration/test_lifecycle_calls.py"
+        "::test_the_main_socket_takes_no_force_also_where_it_may_destroy",
+    ),
 )
