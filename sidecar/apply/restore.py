@@ -21,7 +21,7 @@ from sidecar.plan.plan import (
     REVIVE,
     THAW,
 )
-from sidecar.reasons import OTHER_NAMES, InvalidationReason
+from sidecar.reasons import InvalidationReason, is_reason
 from sidecar.reports import RestoreOutcome
 from sidecar.store import rows, tombstones
 from sidecar.store.rows import Row
@@ -144,9 +144,10 @@ def by_reason(connection: Connection, reason: str) -> Choice:
     code = REASON_CODE.get(reason, -1)
     found = rows.select(
         connection,
-        "WHERE tier = ? AND (moved_reason = ? OR status_reason = ? OR moved_run IN"
+        "WHERE tier = ? AND (moved_reason = ? OR status_reason IN (SELECT value FROM json_each(?))"
+        " OR moved_run IN"
         " (SELECT run_id FROM runs WHERE json_extract(settings, '$.reason') = ?)) ORDER BY rid",
-        (FORGOTTEN, code, reason, reason),
+        (FORGOTTEN, code, json.dumps(_texts_of(connection, reason)), reason),
     )
     chosen = [
         _Move(
@@ -167,6 +168,19 @@ def by_reason(connection: Connection, reason: str) -> Choice:
     return Choice(*_packed(chosen, "restored"), {}, order)
 
 
+def _texts_of(connection: Connection, reason: str) -> list[str]:
+    """The stored texts that mean a reason, whatever their case; a host's own words exactly."""
+    if not is_reason(reason):
+        return [reason]
+    wanted = InvalidationReason.from_db(reason)
+    stored = connection.execute("SELECT DISTINCT status_reason FROM memories WHERE status > 0")
+    return [
+        text
+        for (text,) in stored
+        if text is not None and is_reason(text) and InvalidationReason.from_db(text) is wanted
+    ]
+
+
 def _revival(row: Row) -> _Move:
     return _Move(row.rid, row.change_counter, row.tier, row.tier, revives=True)
 
@@ -177,7 +191,7 @@ def _refuse_unknown(connection: Connection, reason: str) -> None:
         " UNION SELECT DISTINCT status_reason FROM memories WHERE status_reason IS NOT NULL"
     ).fetchall()
     own = [name for (name,) in given if name is not None]
-    if reason in {*own, *REASON_CODE, *InvalidationReason, *OTHER_NAMES}:
+    if is_reason(reason) or reason in {*own, *REASON_CODE}:
         return
     known = sorted({*FORGETTING_REASONS, *InvalidationReason, *own[:REASONS_NAMED_MAX]})
     raise InvalidParams(

@@ -93,7 +93,7 @@ def archived_by_forgetting(
     ]
     at, rid = before or (2**62, 0)
     where = (
-        "WHERE status = ? AND status_reason IN (SELECT value FROM json_each(?))"
+        "WHERE status > 0 AND status = ? AND status_reason IN (SELECT value FROM json_each(?))"
         " AND (coalesce(status_at, 0), rid) < (?, ?)"
         " ORDER BY coalesce(status_at, 0) DESC, rid DESC LIMIT ?"
     )

@@ -89,6 +89,16 @@ async def test_what_was_archived_is_believed_again_where_it_lies(world: World, w
     state_hash(namespace)
 
 
+@pytest.mark.gate("LIFE-36")
+async def test_a_reason_is_found_in_every_tier_whatever_its_letter_case(world: World) -> None:
+    namespace, _ = await archived_store(world)
+    await namespace.forget(ids=["hot-1", "cold-1"], reason="called")
+    report = await restore(namespace, reason="FORGOTTEN")
+    assert answers(report) == dict.fromkeys(ALL, "restored")
+    again = await restore(namespace, reason="Forgotten")
+    assert again.counts == {}
+
+
 @pytest.mark.gate("LIFE-30")
 async def test_each_id_is_answered_by_what_is_believed_of_it_now(world: World) -> None:
     namespace = await world.open(automatic=False)
