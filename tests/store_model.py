@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sidecar.estimate import estimate
 from sidecar.model import to_json
 from sidecar.namespace import Namespace
 from sidecar.reports import SweepReport
@@ -193,7 +194,7 @@ class ModelledStore:
             source = "estimated" if known.importance is None else "host"
             assert (shown.importance_source, shown.importance_base) == (
                 source,
-                0.5 if known.importance is None else known.importance,
+                estimate(known.content) if known.importance is None else known.importance,
             )
         live = [one for one, it in self.known.items() if it.tier != "forgotten"]
         assert sorted(self.run(listed(self.namespace))) == sorted(live)

@@ -43,6 +43,7 @@ PARAMS: dict[str, Any] = {
     "lifecycle.invalidationsByReason": {},
     "lifecycle.listArchived": {},
     "simulate": {},
+    "estimate.refresh": {},
     "runs.list": {},
     "runs.get": {"runId": RUN_ID},
     "runs.decisions": {"runId": RUN_ID},

@@ -73,6 +73,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "coldSpill": {"target": 0},
     "forgetting.runCycle": {},
     "lifecycle.forget": {"dryRun": False, "force": True},
+    "estimate.refresh": {"dryRun": False},
     "thresholds.set": {"thresholds": {"minIdleDays": 3}},
     "thresholds.resume": {},
     "runs.undo": {"runId": "RUN"},

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.apply.rebuild import rebuild
 from sidecar.estimate import ESTIMATOR_VERSION, NeutralEstimator, estimate
 from sidecar.limits import MOVES_PER_TRANSACTION_MAX
 from sidecar.model import MemoryInput
@@ -213,3 +214,15 @@ async def test_estimate_and_estimator_go_through_an_export(world: World) -> None
     assert estimates(other) == estimates(namespace)
     assert state_hash(other) == state_hash(namespace)
     assert {who for _, who, _ in estimates(other).values()} == {"neutral-1", ESTIMATOR_VERSION}
+
+
+@pytest.mark.gate("EST-13")
+async def test_a_rebuilt_namespace_has_the_refreshed_estimates(world: World) -> None:
+    namespace = await judged_before(world)
+    await namespace.refresh_estimates(dry_run=False)
+    expected, hash_before = estimates(namespace), state_hash(namespace)
+    await world.registry.close_all()
+    rebuild(world.directory(), in_place=True)
+    await world.start()
+    rebuilt = await world.open(automatic=False)
+    assert (estimates(rebuilt), state_hash(rebuilt)) == (expected, hash_before)
