@@ -24,7 +24,7 @@ from sidecar.namespace import Namespace
 from sidecar.registry import Registry
 
 TOP: Final = 10
-# Only the calls of the stream are to move anything, and as far as the budget says in one call.
+# The calls of the stream are to go as far as the budget says, at once.
 BOUNDS: Final[dict[str, Any]] = {
     "forgetThresholdCount": 10_000_000,
     "forgetThresholdTotal": 10_000_000,
@@ -46,7 +46,9 @@ class Daemon:
         self.clock.hold(at)
         self.opened += 1
         namespace = await self.registry.open(f"n{self.opened}", create=True)
-        await bounded(namespace, BOUNDS)
+        if namespace.automatic is not None:
+            await namespace.automatic.close()
+        await namespace.set_thresholds(BOUNDS)
         return namespace
 
 
@@ -59,12 +61,6 @@ async def a_daemon(state_dir: Path) -> AsyncIterator[Daemon]:
         yield Daemon(registry, clock)
     finally:
         await registry.close_all()
-
-
-async def bounded(namespace: Namespace, bounds: dict[str, Any]) -> None:
-    """Set thresholds; automatic runs stay paused, as for a client that wants none."""
-    await namespace.set_thresholds(bounds)
-    await namespace.apply_open_options(thresholds={"forgetEnabled": False}, created=False)
 
 
 # --- putting and asking ------------------------------------------------------------------
@@ -145,7 +141,7 @@ async def stream(
     namespace = await daemon.namespace(dialogue.turns[0].at)
     sizes, limit = budget.sizes(dialogue), budget.limit(dialogue)
     if budget.protocol == "count":
-        await bounded(namespace, BOUNDS | {"forgetThresholdTotal": limit})
+        await namespace.set_thresholds({"forgetThresholdTotal": limit})
     here: set[int] = set()
     found = needed = 0
     for rows, sweep_at in dialogue.parts():
@@ -166,9 +162,11 @@ async def stream(
         daemon.clock.hold(sweep_at)
         if budget.protocol == "characters":
             limit_now = await _turns_that_fit(namespace, policy, sizes, limit, here)
-            await bounded(namespace, BOUNDS | {"forgetThresholdTotal": limit_now})
+            await namespace.set_thresholds({"forgetThresholdTotal": limit_now})
         here -= set((await _forgotten(namespace, policy, dry_run=False)).tolist())
-    return namespace, Outcome(np.array(sorted(here), dtype=np.int64), found, needed)
+    kept = np.array(sorted(here), dtype=np.int64)
+    assert int(sizes[kept].sum()) <= limit, "the sweeps left more than the budget"
+    return namespace, Outcome(kept, found, needed)
 
 
 async def _turns_that_fit(
@@ -179,7 +177,7 @@ async def _turns_that_fit(
     The order is that of a dry run which would forget all. What is protected is not in it: the
     newborn, and the heads of chains.
     """
-    await bounded(namespace, BOUNDS | {"forgetThresholdTotal": 0})
+    await namespace.set_thresholds({"forgetThresholdTotal": 0})
     order = await _forgotten(namespace, policy, dry_run=True)
     held = int(sizes[sorted(here)].sum()) - int(sizes[order].sum())
     return len(here) - leaving(order, sizes, max(limit - held, 0))
