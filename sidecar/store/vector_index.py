@@ -5,9 +5,10 @@ vectors of one model can be compared, so a search that names a model sees that m
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ RowIds = NDArray[np.int64]
 Allowed = Callable[[RowIds], NDArray[np.bool_]]
 
 _ROWS_FIRST = 64
+LOADED_AT_ONCE: Final = 256
 _MORE_THAN_ASKED = 4  # how many times `limit` is looked at before `allowed` sees everything
 
 _LOAD = """
@@ -41,6 +43,18 @@ def normalised(embedding: bytes) -> Float32 | None:
     return (vector / length).astype(np.float32)
 
 
+def _normalised_all(embeddings: Sequence[bytes]) -> tuple[Float32, NDArray[np.bool_]]:
+    """Those of embeddings of one size that have a direction, as `normalised`; and which these are.
+
+    Bit for bit the same: a vector must not depend on whether it was put or loaded.
+    """
+    vectors = np.frombuffer(b"".join(embeddings), "<f4").astype(np.float64)
+    vectors = vectors.reshape(len(embeddings), -1)
+    lengths = np.sqrt(np.vecdot(vectors, vectors))
+    directed = np.isfinite(lengths) & (lengths > 0)
+    return (vectors[directed] / lengths[directed, None]).astype(np.float32), directed
+
+
 @dataclass(slots=True)
 class _Matrix:
     rows: Float32
@@ -51,11 +65,20 @@ class _Matrix:
     def put(self, rid: int, vector: Float32) -> None:
         at = self.position.get(rid, self.count)
         if at == len(self.rows):
-            self._grow()
+            self._grow(self.count)
         self.rows[at] = vector
         self.rids[at] = rid
         self.position[rid] = at
         self.count = max(self.count, at + 1)
+
+    def append(self, rids: RowIds, vectors: Float32) -> None:
+        """Add rows that are not there yet."""
+        start, self.count = self.count, self.count + len(rids)
+        while self.count > len(self.rows):
+            self._grow(start)
+        self.rows[start : self.count] = vectors
+        self.rids[start : self.count] = rids
+        self.position.update(zip(rids.tolist(), range(start, self.count), strict=True))
 
     def remove(self, rid: int) -> None:
         at = self.position.pop(rid)
@@ -65,11 +88,11 @@ class _Matrix:
             self.rids[at] = self.rids[self.count]
             self.position[int(self.rids[at])] = at
 
-    def _grow(self) -> None:
+    def _grow(self, used: int) -> None:
         rows = np.empty((2 * len(self.rows), self.rows.shape[1]), dtype=np.float32)
         rids = np.empty(2 * len(self.rows), dtype=np.int64)
-        rows[: self.count] = self.rows[: self.count]
-        rids[: self.count] = self.rids[: self.count]
+        rows[:used] = self.rows[:used]
+        rids[:used] = self.rids[:used]
         self.rows, self.rids = rows, rids
 
 
@@ -91,9 +114,10 @@ class VectorIndex:
     def load(self, connection: Connection) -> None:
         """Replace everything by the vectors of the hot memories in the database."""
         fresh = VectorIndex()
-        rows: Any = connection.execute(_LOAD, (HOT,))
-        for rid, model, embedding in rows:
-            fresh.put(rid, model, embedding)
+        rows: Iterator[tuple[int, str | None, bytes]] = iter(connection.execute(_LOAD, (HOT,)))
+        # Many at once: writes wait for this.
+        while block := list(islice(rows, LOADED_AT_ONCE)):
+            fresh._append(block)
         with self._lock:
             self._matrices, self._key_of = fresh._matrices, fresh._key_of
 
@@ -107,12 +131,7 @@ class VectorIndex:
                 self._remove(rid)
             if vector is None or key is None:
                 return
-            matrix = self._matrices.get(key)
-            if matrix is None:
-                rows = np.empty((_ROWS_FIRST, len(vector)), dtype=np.float32)
-                matrix = _Matrix(rows, np.empty(_ROWS_FIRST, dtype=np.int64))
-                self._matrices[key] = matrix
-            matrix.put(rid, vector)
+            self._matrix(key).put(rid, vector)
             self._key_of[rid] = key
 
     def remove(self, rid: int) -> None:
@@ -142,6 +161,26 @@ class VectorIndex:
         rids = np.concatenate([part[0] for part in parts]) if parts else _nothing()[0]
         cosines = np.concatenate([part[1] for part in parts]) if parts else _nothing()[1]
         return best(rids, cosines, limit)
+
+    def _append(self, block: list[tuple[int, str | None, bytes]]) -> None:
+        """Add vectors of memories that have none here yet."""
+        alike: dict[tuple[str | None, int], list[tuple[int, bytes]]] = {}
+        for rid, model, embedding in block:
+            alike.setdefault((model, len(embedding)), []).append((rid, embedding))
+        for (model, _), members in alike.items():
+            vectors, directed = _normalised_all([embedding for _, embedding in members])
+            rids = np.array([rid for rid, _ in members], np.int64)[directed]
+            if len(rids):
+                key = (model, vectors.shape[1])
+                self._matrix(key).append(rids, vectors)
+                self._key_of.update(dict.fromkeys(rids.tolist(), key))
+
+    def _matrix(self, key: tuple[str | None, int]) -> _Matrix:
+        matrix = self._matrices.get(key)
+        if matrix is None:
+            rows = np.empty((_ROWS_FIRST, key[1]), dtype=np.float32)
+            matrix = self._matrices[key] = _Matrix(rows, np.empty(_ROWS_FIRST, dtype=np.int64))
+        return matrix
 
     def _remove(self, rid: int) -> None:
         key = self._key_of.pop(rid)

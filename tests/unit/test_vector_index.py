@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sidecar.model import COLD, HOT
-from sidecar.store.vector_index import VectorIndex, normalised
+from sidecar.store.vector_index import LOADED_AT_ONCE, VectorIndex, normalised
 
 DIMENSIONS = 16
 
@@ -148,6 +148,34 @@ def test_load_takes_the_hot_memories_of_the_database_and_nothing_else(
     index.load(database)
     assert index.search(None, vector(1), 10)[0].tolist()[0] == 1
     assert sorted(index.search(None, vector(1), 10)[0].tolist()) == [1, 3]
+
+
+@pytest.mark.gate("REC-11")
+def test_a_loaded_vector_is_bit_for_bit_the_one_that_was_put(database: apsw.Connection) -> None:
+    put, loaded = VectorIndex(), VectorIndex()
+    models = ("m", "n", None)
+    for rid in range(1, 3 * LOADED_AT_ONCE):
+        embedding = vector(rid, DIMENSIONS if rid % 2 else 2 * DIMENSIONS)
+        if rid % 100 == 0:
+            bad = 0 if rid % 200 else np.nan
+            embedding = np.full(DIMENSIONS, bad, "<f4").tobytes()
+        put.put(rid, models[rid % 3], embedding)
+        database.execute("INSERT INTO memories VALUES (?, ?, ?)", (rid, HOT, models[rid % 3]))
+        database.execute("INSERT INTO vectors VALUES (?, ?)", (rid, embedding))
+    loaded.load(database)
+    assert len(loaded) == len(put) < 3 * LOADED_AT_ONCE - 1
+    for dimensions in (DIMENSIONS, 2 * DIMENSIONS):
+        for model in models:
+            query = vector(9, dimensions)
+            was, now = put.search(model, query, 10_000), loaded.search(model, query, 10_000)
+            assert now[0].tolist() == was[0].tolist()
+            assert now[1].tobytes() == was[1].tobytes()
+    for index in (put, loaded):
+        index.remove(1)
+        index.put(3, "m", vector(4))
+    assert (
+        loaded.search(None, vector(4), 5)[0].tolist() == put.search(None, vector(4), 5)[0].tolist()
+    )
 
 
 @pytest.mark.gate("REC-11")
