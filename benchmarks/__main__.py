@@ -18,9 +18,11 @@ from benchmarks import (
     duplicates,
     estimating,
     forgetting,
+    latency,
     machine,
     peers,
     planning,
+    scale,
     spilling,
 )
 from benchmarks.context import Context
@@ -36,6 +38,11 @@ BENCHMARKS: Final[dict[str, Callable[[Context], list[Figure]]]] = {
     "idle": calling.measure_idle,
     "start": calling.measure_start,
 }
+# Minutes each: only by their names.
+LONG: Final[dict[str, Callable[[Context], list[Figure]]]] = {
+    "latency": latency.measure,
+    "scale": scale.measure,
+}
 RESULTS: Final = machine.ROOT / "benchmarks" / "results"
 
 
@@ -44,12 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     scratch = options.scratch
     with tempfile.TemporaryDirectory(prefix="fb-", dir=scratch) as folder:
-        context = Context(Path(folder), options.seed, options.quick, options.sentences)
+        context = Context(Path(folder), options.seed, options.quick, options.out, options.sentences)
         facts = machine.facts(context.scratch, options.seed)
         figures: list[Figure] = []
         for name in options.only or BENCHMARKS:
             context.tell(f"— {name}, load {machine.load()[0]}")
-            figures += BENCHMARKS[name](context)
+            figures += (BENCHMARKS | LONG)[name](context)
         if options.peers:
             figures += peers.measure(context)
         facts["loadAfter"] = machine.load()
@@ -57,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kind = "quick" if options.quick else "full"
     name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{kind}"
     path = write_results(options.out, name, facts, figures)
+    if not options.only:
+        print(f"left out, minutes each: --only {' --only '.join(LONG)}", file=sys.stderr)
     print(f"load {facts['load']} → {facts['loadAfter']}; written to {path}", file=sys.stderr)
     return 0
 
@@ -67,9 +76,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        choices=list(BENCHMARKS),
+        choices=[*BENCHMARKS, *LONG],
         metavar="NAME",
-        help=f"one of {', '.join(BENCHMARKS)}; may be given several times",
+        help=f"one of {', '.join([*BENCHMARKS, *LONG])}; may be given several times;"
+        f" without it all but {' and '.join(LONG)}",
     )
     parser.add_argument(
         "--peers",

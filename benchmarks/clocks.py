@@ -110,12 +110,12 @@ class MemoryWatch:
         return (self.peak - self.before) / 1e6
 
 
-def settle(pid: int) -> float:
+def settle(pid: int, seconds_max: float = SETTLE_SECONDS_MAX) -> float:
     """Wait until a process has had nothing to do for a while; how long that took, in seconds."""
     started = time.perf_counter()
     used, quiet_since = cpu_seconds(pid), started
     while time.perf_counter() - quiet_since < QUIET_SECONDS:
-        if time.perf_counter() - started > SETTLE_SECONDS_MAX:
+        if time.perf_counter() - started > seconds_max:
             break
         time.sleep(SAMPLE_SECONDS)
         if (now := cpu_seconds(pid)) > used:

@@ -5,7 +5,9 @@ import shutil
 import sys
 import time
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from benchmarks.data import Corpus
@@ -22,6 +24,7 @@ class Context:
     scratch: Path
     seed: int
     quick: bool
+    out: Path  # where plots go
     sentences: Path | None = None  # dialogues from which real sentence vectors are made
     _templates: dict[int, Path] = field(default_factory=dict[int, Path])
 
@@ -50,6 +53,14 @@ class Context:
     def done(self, state_dir: Path) -> None:
         """Give the room of a store back."""
         shutil.rmtree(state_dir.parent)
+
+    def pictures(self) -> ModuleType | None:
+        """What draws, or None where the `bench` extra is not installed."""
+        try:
+            return import_module("benchmarks.pictures")
+        except ModuleNotFoundError as error:
+            self.tell(f"no plots: {error.name} is not installed (the `bench` extra)")
+            return None
 
     def tell(self, what: str) -> None:
         """Progress, on standard error."""

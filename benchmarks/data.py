@@ -28,10 +28,14 @@ AGE_DAYS: Final = (2, 400)
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Deterministic memories and questions. `now` (ms) is what ages are counted from."""
+    """Deterministic memories and questions. `now` (ms) is what ages are counted from.
+
+    A text has `content_words`, and half as many stop words.
+    """
 
     seed: int
     now: int
+    content_words: int = CONTENT_WORDS
 
     def batches(
         self, count: int, dimensions: int, size: int = 1_000
@@ -46,7 +50,7 @@ class Corpus:
             batch = [
                 {
                     "id": f"memory-{number:07d}",
-                    "content": words.sentence(),
+                    "content": words.sentence(self.content_words),
                     "importance": rng.random(),
                     "memoryType": ("semantic", "episodic", "procedural")[number % 3],
                     "createdAt": self.now - rng.randint(*AGE_DAYS) * DAY_MS - number,
@@ -90,8 +94,8 @@ class _Words:
     def content(self, rng: random.Random, count: int) -> list[str]:
         return rng.choices(self._words, cum_weights=self._weights, k=count)
 
-    def sentence(self) -> str:
-        drawn = self.content(self._rng, CONTENT_WORDS)
-        drawn += self._rng.choices(self._stop_words, k=CONTENT_WORDS // 2)
+    def sentence(self, content_words: int) -> str:
+        drawn = self.content(self._rng, content_words)
+        drawn += self._rng.choices(self._stop_words, k=content_words // 2)
         self._rng.shuffle(drawn)
         return " ".join(drawn)

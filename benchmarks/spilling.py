@@ -1,26 +1,21 @@
 """A spill of nine tenths of a store in a real daemon: time, RAM, and what others feel of it."""
 
-import json
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Final
 
+from benchmarks.beside import Latencies, calls_beside
 from benchmarks.clocks import MemoryWatch, cpu_seconds, percentile, settle
 from benchmarks.context import Context
-from benchmarks.daemons import Caller, Daemon, daemon, environment
+from benchmarks.daemons import Caller, Daemon, daemon
 from benchmarks.data import DIMENSIONS
 from benchmarks.figures import Figure, grouped
-from benchmarks.machine import ROOT
 
 RECALLS: Final = 60
 DEEP_RECALLS: Final = 7
 TOP_K: Final = 10
 QUIET_SECONDS: Final = 3.0
-Latencies = dict[str, list[float]]
 
 
 def measure(context: Context) -> list[Figure]:
@@ -39,14 +34,14 @@ def _measure(context: Context, running: Daemon, caller: Caller) -> list[Figure]:
     caller.call("thresholds.set", thresholds={"forgetEnabled": True})
     questions = context.corpus.questions(RECALLS, DIMENSIONS)
     context.tell(f"recalling from {count} hot memories")
-    before = _recall_times(caller, questions, "hot")
+    before = recall_times(caller, questions, "hot")
     context.tell("calls without a run beside them")
     alone: Latencies = {}
-    with _calls_beside(context, running, alone):
+    with calls_beside(context, running, alone):
         time.sleep(QUIET_SECONDS)
     context.tell(f"spilling {count - target} memories, with calls beside it")
     beside: Latencies = {}
-    with _calls_beside(context, running, beside):
+    with calls_beside(context, running, beside):
         time.sleep(QUIET_SECONDS / 10)
         used = cpu_seconds(running.pid)
         with MemoryWatch(running.pid) as ram:
@@ -58,8 +53,8 @@ def _measure(context: Context, running: Daemon, caller: Caller) -> list[Figure]:
     assert moved >= count - target, report["counts"]
     settled = settle(running.pid)
     context.tell(f"recalling from {target} hot memories, then from {moved} cold ones")
-    after = _recall_times(caller, questions, "hot")
-    deep = _recall_times(caller, questions[:DEEP_RECALLS], "deep")
+    after = recall_times(caller, questions, "hot")
+    deep = recall_times(caller, questions[:DEEP_RECALLS], "deep")
     figures = [
         *_spill_figures(context, moved, spill_seconds, used, settled, ram),
         *_latency_figures(context, alone, beside),
@@ -142,7 +137,7 @@ def _recall_figures(
     return figures
 
 
-def _recall_times(caller: Caller, questions: Sequence[tuple[str, str]], depth: str) -> Latencies:
+def recall_times(caller: Caller, questions: Sequence[tuple[str, str]], depth: str) -> Latencies:
     """Milliseconds of each recall by text, by vector and by both. Nothing counts as used."""
     found: Latencies = {}
     for kind in ("text", "vector", "both"):
@@ -157,33 +152,3 @@ def _recall_times(caller: Caller, questions: Sequence[tuple[str, str]], depth: s
             caller.call("memory.recall", **asked)
             found[kind].append((time.perf_counter() - started) * 1000)
     return found
-
-
-@contextmanager
-def _calls_beside(context: Context, running: Daemon, latencies: Latencies) -> Iterator[None]:
-    """Gets and puts from two other processes during the block; `latencies` holds them after."""
-    processes = {
-        kind: subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "benchmarks.load",
-                running.socket,
-                kind,
-                str(context.memories),
-                str(context.seed),
-            ],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment(),
-        )
-        for kind in ("get", "put")
-    }
-    for process in processes.values():
-        assert process.stdout is not None
-        process.stdout.readline()  # it says when its connection stands
-    yield
-    for kind, process in processes.items():
-        output, _ = process.communicate()
-        latencies[kind] = json.loads(output)
