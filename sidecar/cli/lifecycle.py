@@ -9,7 +9,6 @@ from sidecar.cli.report import brake_line
 from sidecar.cli.settings import Command, Group, Settings, settings
 from sidecar.cli.shown import count, number, plural, when
 from sidecar.limits import LIST_LIMIT_MAX, REPORT_DECISIONS_MAX
-from sidecar.thresholds import DAYS_MAX
 
 Answer = dict[str, Any]
 
@@ -56,7 +55,7 @@ def command(context: click.Context) -> int:
 @click.option("--usefulness-floor", type=float, metavar="X", help="Low: at most this a use.")
 @click.option(
     "--min-age-days",
-    type=click.FloatRange(0, DAYS_MAX),
+    type=click.FloatRange(0),
     metavar="N",
     help="Stale: last of use, and made, longer ago.",
 )
