@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sidecar.apply import cycle_journal, ending
@@ -12,17 +12,19 @@ from sidecar.clock import Clock
 from sidecar.cycle_config import CycleOptions, cycle_settings
 from sidecar.cycle_reports import CycleDecision, ForgettingReport
 from sidecar.idempotency import Key
-from sidecar.limits import CYCLE_DECISIONS_DEFAULT, CYCLE_EXAMPLES
+from sidecar.limits import CYCLE_DECISIONS_DEFAULT, CYCLE_EXAMPLES, GUARDED_PAIRS_PLANNED_COUNT_MAX
 from sidecar.model import MEMORY_TYPES, TIERS
-from sidecar.plan.cycle import Resolution, plan_cycle
+from sidecar.plan.cycle import plan_cycle
 from sidecar.plan.cycle_order import in_order
 from sidecar.plan.cycle_plan import CYCLE_ACTIONS, CYCLE_POLICY, KEPT, CyclePlan
+from sidecar.plan.duplicates import Resolution
 from sidecar.plan.plan import CascadeSettings, Int64, Snapshot
+from sidecar.plan.review import guarded_pairs
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
 from sidecar.replies import keep_reply
 from sidecar.reports import BrakeReport, Decision, TierCounts
 from sidecar.settings_book import SettingsBook
-from sidecar.store import events
+from sidecar.store import events, reviews
 from sidecar.store.sqlite.writer import Transaction
 from sidecar.store.store import Store
 from sidecar.touches import TouchBuffer
@@ -138,18 +140,20 @@ class Cycler:
         snapshot = self._touches.folded(self._store.columns.snapshot())
         # One instant for every decision, taken before the search, which may be long.
         now = self._clock.now_ms() if request.now is None else request.now
+        resolution = self._find_duplicates(snapshot, options, now)
         window = self._runner.window()
         plan = plan_cycle(
             snapshot,
             cycle_settings(options),
             settings,
             now=now,
-            resolution=self._find_duplicates(snapshot, options, now),
+            resolution=resolution,
             forgotten_in_window=window.forgotten,
             archived_in_window=window.archived,
             forgotten_total=self._store.columns.counts().forgotten,
         )
-        return plan, settings
+        guarded = guarded_pairs(snapshot, resolution.guarded, GUARDED_PAIRS_PLANNED_COUNT_MAX)
+        return replace(plan, guarded=guarded), settings
 
     def _carry_out(
         self,
@@ -166,7 +170,7 @@ class Cycler:
         planned.dry_run = False
         decisions, details = cycle_journal.packed(plan)
         if not len(decisions):
-            self._runner.write(lambda tx: self._tell_of_nothing(tx, planned, key))
+            self._runner.write(lambda tx: self._tell_of_nothing(tx, plan, planned, key))
             return planned
         begun = CycleBegun(planned=planned)
         header = self._runner.begin(
@@ -179,6 +183,7 @@ class Cycler:
             plan=plan,
             plan_id=plan_id,
             details=details,
+            also=lambda tx, _: reviews.note_pairs(tx, plan.guarded, self._clock.now_ms()),
         )
         result = self._runner.carry_out(header)
         after = self._runner.tier_counts()
@@ -189,9 +194,12 @@ class Cycler:
         self._runner.suggest_gc(self._book.values.forgotten_warn_gb)
         return report
 
-    def _tell_of_nothing(self, tx: Transaction, report: ForgettingReport, key: Key | None) -> None:
+    def _tell_of_nothing(
+        self, tx: Transaction, plan: CyclePlan, report: ForgettingReport, key: Key | None
+    ) -> None:
         """The event of a cycle that had nothing to do, and the reply of its call."""
         now = self._clock.now_ms()
+        reviews.note_pairs(tx, plan.guarded, now)
         events.append(tx.connection, now, ending.CYCLE_COMPLETED, None, ending.told_of(report))
         tx.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (IDLE_KEY, now))
         if key is not None:

@@ -112,6 +112,18 @@ VERIFY_TEXT_BYTES_MIN: Final = 32  # a shorter text may stand anywhere by chance
 VERIFY_TEXTS_BYTES_MAX: Final = 16 * 1_048_576  # kept in memory, to be searched for
 VERIFY_TEXTS_COUNT_MAX: Final = 1_000
 
+# Review.
+REVIEW_REGRETS_COUNT_DEFAULT: Final = 5  # so many in the window, and a memory is to be looked at
+REVIEW_WINDOW_DAYS_DEFAULT: Final = 90
+REVIEW_WINDOW_DAYS_MAX: Final = 3_650
+REVIEW_CLEARED_COUNT_MAX: Final = 10_000
+REVIEW_CLEAR_IDS_MAX: Final = 1_000
+REVIEW_ITEMS_PER_EVENT_COUNT_MAX: Final = 500
+REVIEW_OPENED_MEMORIES_MAX: Final = 20  # shown with the one that is opened
+REGRETS_KEPT_COUNT_MAX: Final = 100  # the newest; as many as a threshold may ask for
+GUARDED_PAIRS_PLANNED_COUNT_MAX: Final = 10_000  # of one cycle, for the review
+GUARDED_PAIRS_COUNT_MAX: Final = 1_000  # of those, what waits for a look
+
 # Events.
 EVENT_STREAMS_MAX: Final = 64
 EVENTS_PER_READ_MAX: Final = 500

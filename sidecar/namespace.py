@@ -29,7 +29,7 @@ from sidecar.model import (
     MemoryInput,
     Signal,
 )
-from sidecar.namespace_gc import NamespaceGc
+from sidecar.namespace_review import NamespaceReview
 from sidecar.reasons import InvalidationReason, ReasonName
 from sidecar.replies import keep_reply, keeper
 from sidecar.reports import (
@@ -57,7 +57,7 @@ T = TypeVar("T")
 log = structlog.get_logger("forgetd.namespace")
 
 
-class Namespace(NamespaceGc):
+class Namespace(NamespaceReview):
     """An open namespace. Made by `Namespace.open`, ended by `close`."""
 
     @classmethod

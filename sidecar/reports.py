@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sidecar.media_reports import MediaOutcome, MediaReport
 from sidecar.model import ExportedMemory, Memory, RecalledMemory, Tier
+from sidecar.review_reports import ReviewCounts
 
 Action = Literal["spill", "forget", "thaw", "restore", "fade", "archive", "revive", "prune", "keep"]
 RestoreOutcome = Literal[
@@ -259,6 +260,7 @@ class NamespaceStatus(Struct, rename="camel", kw_only=True):
     running: str | None
     last_run: RunSummary | None
     alarms: list[str]
+    review: ReviewCounts
     state_hash: str | None = None
 
 

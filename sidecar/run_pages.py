@@ -1,4 +1,4 @@
-"""Where the next page of runs or decisions starts."""
+"""Where the next page of runs, decisions, items of a review or proposals starts."""
 
 import base64
 import binascii
@@ -59,6 +59,17 @@ def archived_of_cursor(cursor: str | None) -> tuple[int, int] | None:
     match _read_cursor(cursor):
         case [int(at), int(rid)] if _may_be_a_place(at) and _may_be_a_place(rid):
             return at, rid
+        case _:
+            raise _bad_cursor()
+
+
+def review_place_of_cursor(cursor: str | None) -> list[Any] | None:
+    """Beyond which item a page of a review starts. Raises InvalidParams."""
+    if cursor is None:
+        return None
+    match _read_cursor(cursor):
+        case [0, str()] | [1, str(), str()] | [2 | 3, int()] as place:
+            return list(place)
         case _:
             raise _bad_cursor()
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sidecar.apply import journal
-from sidecar.plan.scoring import scored_memories
+from sidecar.plan.review import attention_of
 from sidecar.reports import NamespaceStatus
+from sidecar.review_reports import ReviewRequest
+from sidecar.reviewing import Looking
 from sidecar.settings_book import PAUSE_BRAKED, PAUSE_CLIENT, PAUSE_CLOCK, PAUSE_UNDO
 from sidecar.store import media_trash
 
@@ -27,8 +27,10 @@ def status_of(namespace: "NamespaceRuns") -> NamespaceStatus:
     """The state of an open namespace. Reads everything, changes nothing."""
     store, now = namespace.store, namespace.clock.now_ms()
     snapshot = store.columns.snapshot()
-    with store.readers.borrow() as connection:
+    attention = attention_of(snapshot, now)
+    with store.readers.view() as connection:
         last = journal.summaries(connection, 1)
+        review = Looking(connection, attention, ReviewRequest(), now).counts()
     latched = store.writer.latched
     read_only = store.findings.read_only or (latched.message if latched else None)
     return NamespaceStatus(
@@ -36,12 +38,13 @@ def status_of(namespace: "NamespaceRuns") -> NamespaceStatus:
         counts=namespace.runner.tier_counts(),
         thresholds=namespace.book.report(namespace.name, store.columns.counts(), now),
         read_only=read_only,
-        unscored=int(np.count_nonzero(~scored_memories(snapshot, now))),
+        unscored=len(attention.unscored),
         corrupt=len(store.findings.corrupt_ids),
         unknown_segments=store.findings.unknown_segments,
         running=namespace.runner.running,
         last_run=last[0] if last else None,
         alarms=_alarms(namespace, now),
+        review=review,
     )
 
 

@@ -14,6 +14,7 @@ with an impossible value is *unscored*: nothing is known of it, so nothing may h
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -140,21 +141,38 @@ def strength_parts(
 
 
 def scored_rows(columns: StrengthColumns, now: int) -> Bool:
-    """True where every value is possible: only such a row can be called weak.
+    """True where every value is possible: only such a row can be called weak."""
+    return true_in_all(possible_values(columns, now).values())
+
+
+def true_in_all(columns: Iterable[Bool]) -> Bool:
+    """Where every one of some columns is true; there is at least one."""
+    first, *others = columns
+    together = first.copy()
+    for column in others:
+        together &= column
+    return together
+
+
+def possible_values(columns: StrengthColumns, now: int) -> dict[str, Bool]:
+    """By the name of a field, whether each row's value of it is possible at `now` (ms).
 
     Importance and fade factor from 0 to 1, no NaN; counts not negative; a creation time, and a
     last recall or none, from the year 2000 until one day after `now`; a known type and status.
     """
     latest = now + FUTURE_TOLERANCE_MS
-    recalled = columns.last_recalled_at
-    scored = (columns.importance >= 0.0) & (columns.importance <= 1.0)
-    scored &= (columns.fade_factor >= 0.0) & (columns.fade_factor <= 1.0)
-    scored &= (columns.created_at >= TIME_MIN_MS) & (columns.created_at <= latest)
-    scored &= (recalled == 0) | ((recalled >= TIME_MIN_MS) & (recalled <= latest))
-    scored &= columns.recall_count >= 0
-    scored &= (columns.success_count >= 0) & (columns.failure_count >= 0)
-    scored &= (columns.memory_type < len(MEMORY_TYPES)) & (columns.status < len(STATUSES))
-    return scored
+    made, recalled = columns.created_at, columns.last_recalled_at
+    return {
+        "importance": (columns.importance >= 0.0) & (columns.importance <= 1.0),
+        "fadeFactor": (columns.fade_factor >= 0.0) & (columns.fade_factor <= 1.0),
+        "createdAt": (made >= TIME_MIN_MS) & (made <= latest),
+        "lastRecalledAt": (recalled == 0) | ((recalled >= TIME_MIN_MS) & (recalled <= latest)),
+        "recallCount": columns.recall_count >= 0,
+        "successCount": columns.success_count >= 0,
+        "failureCount": columns.failure_count >= 0,
+        "memoryType": columns.memory_type < len(MEMORY_TYPES),
+        "status": columns.status < len(STATUSES),
+    }
 
 
 def last_use_of(columns: StrengthColumns) -> Int64:

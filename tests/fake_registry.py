@@ -30,6 +30,7 @@ from sidecar.reports import (
     ThresholdsReport,
     TierCounts,
 )
+from sidecar.review_reports import ReviewCounts
 from sidecar.thresholds import DEFAULTS, Value
 
 SLOW_ID = "slow"
@@ -156,6 +157,7 @@ class FakeNamespace:
             running=None,
             last_run=None,
             alarms=[],
+            review=ReviewCounts(regret=0, guarded=0, broken_chain=0, unscored=0),
         )
 
     def _thresholds(self) -> ThresholdsReport:

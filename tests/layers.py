@@ -7,7 +7,8 @@ may import its own layer and those listed for it, nothing else of ours.
 BASE = {
     "clock", "config_text", "cycle_reports", "errors", "estimate", "estimate_words",
     "explain_reports", "gc_reports", "idempotency", "lifecycle_reports", "limits", "locations",
-    "media_reports", "model", "reasons", "reports", "simulation_reports", "suggest",
+    "media_reports", "model", "proposal_reports", "reasons", "reports", "review_reports",
+    "simulation_reports", "suggest",
 }  # fmt: skip
 VALUES = {"base", "strength", "plan", "settings"}
 

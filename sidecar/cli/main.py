@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "simulate": "simulate",
     "restore": "restore",
     "runs": "runs",
+    "review": "review",
     "gc": "gc",
     "events": "events",
     "import": "importing",

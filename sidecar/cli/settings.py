@@ -91,6 +91,17 @@ def settings() -> Settings:
     return click.get_current_context().ensure_object(Settings)
 
 
+def named_settings(namespace: str | None) -> Settings:
+    """The settings of the command that runs, in the namespace that its argument names."""
+    options = settings()
+    if namespace is not None and options.namespace not in (None, namespace):
+        raise click.UsageError(
+            f"--namespace says {options.namespace}, the argument {namespace}: give one of them"
+        )
+    options.namespace = namespace or options.namespace
+    return options
+
+
 class Command(click.Command):
     """A command that takes the global options too."""
 

@@ -7,6 +7,7 @@ import click
 from sidecar.cli.failures import NEGATIVE
 from sidecar.cli.namespaces import show_listing
 from sidecar.cli.output import bars, emit_json, say, tell
+from sidecar.cli.review import counts_line
 from sidecar.cli.settings import Command, settings
 from sidecar.cli.shown import count, duration, gigabytes, plural, setting, size, when
 
@@ -99,6 +100,8 @@ def _activity(status: Answer, values: Answer) -> list[str]:
         )
     if status["unscored"]:
         lines.append(f"{plural(status['unscored'], 'memory', 'memories')} unscored: kept")
+    if waiting := counts_line(status["review"]):
+        lines.append(f"to look at: {waiting}; `{settings().hint('review', status['namespace'])}`")
     if values["forgetEnabled"] is False:
         lines.append(f"forgetEnabled is {setting(False)}: nothing is moved")
     return lines

@@ -8,7 +8,8 @@ import numpy as np
 from sidecar.limits import SIMULATED_SAMPLE_MEMORIES
 from sidecar.model import ACTIVE, HOT, SEMANTIC
 from sidecar.plan.plan import Float64, Int64, Snapshot, UInt8
-from sidecar.plan.scoring import scored_memories
+from sidecar.plan.scoring import possible_values
+from sidecar.strength import true_in_all
 
 # The golden ratio of 2**32: multiples of it, taken modulo 2**32, are spread evenly.
 _SPREAD: Final = 2_654_435_769
@@ -87,7 +88,9 @@ def arrivals_like(snapshot: Snapshot, now: int) -> Arrivals:
 
     What lived long is no measure of what arrives: it is what was not forgotten.
     """
-    rows = np.flatnonzero(scored_memories(snapshot, now) & (snapshot.tier == HOT))
+    rows = np.flatnonzero(
+        true_in_all(possible_values(snapshot, now).values()) & (snapshot.tier == HOT)
+    )
     if len(rows) == 0:
         return _ALIKE
     newest_first = np.lexsort((snapshot.rid[rows], -snapshot.created_at[rows]))

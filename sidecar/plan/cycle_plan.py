@@ -20,6 +20,7 @@ from sidecar.plan.plan import (
     Policy,
     UInt8,
 )
+from sidecar.plan.review import GuardedPair
 from sidecar.strength import FORMULA_VERSION
 
 # What becomes of a memory. Codes of a plan in RAM; a journal has those of plan.ACTIONS.
@@ -48,7 +49,7 @@ class CyclePlan:
     `new_fade_factor` is what a fade stores so that the new one shows. `flagged` are the members
     of a component of duplicates in which the guard found a difference. `change_counter` is the
     memory's counter at planning. `broken_chain_ids` names the first of `broken_chains` memories
-    whose supersession leads nowhere.
+    whose supersession leads nowhere. `guarded` are the first pairs that the guard kept apart.
     """
 
     now: int
@@ -74,6 +75,7 @@ class CyclePlan:
     brake: Brake
     broken_chains: int = 0
     broken_chain_ids: tuple[str, ...] = ()
+    guarded: tuple[GuardedPair, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rid)

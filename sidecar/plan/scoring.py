@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from sidecar import strength
 from sidecar.limits import MILLISECONDS_PER_DAY, TIME_MIN_MS
 from sidecar.model import ACTIVE, SUPERSEDED
 from sidecar.plan.chains import Chains, chains_of
@@ -21,7 +22,7 @@ from sidecar.plan.plan import (
     Snapshot,
     UInt8,
 )
-from sidecar.strength import StrengthParts, last_use_of, scored_rows, strength_parts
+from sidecar.strength import StrengthParts, last_use_of, strength_parts, true_in_all
 
 # The classes of a cascade, in the order in which they go.
 OLDER_VERSION: Final = 0
@@ -97,7 +98,7 @@ def assess(
     group = np.where((status != ACTIVE) | expired, np.uint8(SET_ASIDE), np.uint8(BELIEVED))
     group[status == SUPERSEDED] = OLDER_VERSION
     parts = strength_parts(snapshot, now, status)
-    scored = parts.scored & _marks_possible(snapshot)
+    scored = true_in_all((parts.scored, *_possible_marks(snapshot).values()))
     sweep = sweep_score(parts, status, policy)
     sweep[~scored] = np.inf
     return Assessment(
@@ -134,14 +135,12 @@ def status_factor(status: UInt8) -> Float64:
     return np.where(status == ACTIVE, 2.0, 1.0)
 
 
-def scored_memories(snapshot: Snapshot, now: int) -> Bool:
-    """The rows of which every value is possible that a plan reads, at `now` (ms)."""
-    return scored_rows(snapshot, now) & _marks_possible(snapshot)
+def possible_values(snapshot: Snapshot, now: int) -> dict[str, Bool]:
+    """By the name of a field that a plan reads, whether each row's value of it is possible."""
+    return strength.possible_values(snapshot, now) | _possible_marks(snapshot)
 
 
-def _marks_possible(snapshot: Snapshot) -> Bool:
+def _possible_marks(snapshot: Snapshot) -> dict[str, Bool]:
     """The times that may lie in the future: none, or not before the year 2000."""
-    possible = np.ones(len(snapshot), dtype=np.bool_)
-    for mark in (snapshot.held_until, snapshot.expires_at):
-        possible &= (mark == 0) | (mark >= TIME_MIN_MS)
-    return possible
+    marks = {"heldUntil": snapshot.held_until, "expiresAt": snapshot.expires_at}
+    return {name: (mark == 0) | (mark >= TIME_MIN_MS) for name, mark in marks.items()}

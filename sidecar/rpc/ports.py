@@ -39,6 +39,7 @@ from sidecar.reports import (
     ThresholdsReport,
     TouchReport,
 )
+from sidecar.review_reports import ReviewCleared, ReviewDetail, ReviewPage, ReviewRequest
 from sidecar.simulation_reports import SimulationReport, SimulationRequest
 from sidecar.thresholds import Value
 from sidecar.validation import Refused
@@ -289,6 +290,20 @@ class NamespacePort(LifecyclePort, Protocol):
 
     async def verify_destroyed(self, *, ids: Sequence[str], texts: Sequence[str]) -> GcVerification:
         """Whether anything is left of ids and texts."""
+        ...
+
+    async def review(self, *, request: ReviewRequest, limit: int, cursor: str | None) -> ReviewPage:
+        """A page of what is to be looked at. Raises InvalidParams for another's cursor."""
+        ...
+
+    async def open_review(self, *, id: str, request: ReviewRequest) -> ReviewDetail:
+        """The items that name a memory, and the memories in question. Raises MemoryNotFound."""
+        ...
+
+    async def clear_review(
+        self, *, request: ReviewRequest, ids: Sequence[str] | None
+    ) -> ReviewCleared:
+        """Take items off until something new happens to them."""
         ...
 
     async def apply_open_options(

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.model import MEMORY_TYPES, STATUSES, TIERS, MemoryType, Status, Tier
+from sidecar.store.review_events import PairsNoted, ReviewItemsCleared
 from sidecar.store.rows import COLUMNS, PLACEMENT, Row
 
 
@@ -303,6 +304,12 @@ KINDS: Final = (
     ),
     EventKind("forgetting.paused", "Automatic runs stand still from now on.", Paused),
     EventKind("forgetting.resumed", "Reasons to stand still were lifted.", Resumed),
+    EventKind(
+        "review.pairs_noted",
+        "A cycle found near memories that say two things, or no more of them.",
+        PairsNoted,
+    ),
+    EventKind("review.cleared", "review.clear took items off.", ReviewItemsCleared),
     EventKind(
         "memory.destroyed",
         "An operator, or the order in the config file, destroyed a memory for good.",

@@ -5,7 +5,7 @@ from typing import Any, Final
 from sidecar.errors import MemoryNotFound
 from sidecar.limits import INTEGER_MAX
 from sidecar.model import ACTIVE, FORGOTTEN, Signal
-from sidecar.store import rows
+from sidecar.store import regrets, rows
 from sidecar.store.records import live_row
 from sidecar.store.rows import Row
 from sidecar.store.sqlite.writer import Transaction
@@ -47,6 +47,7 @@ def _regret(tx: Transaction, memory_id: str, now: int) -> Row:
         raise MemoryNotFound(field="$.id", remedy="list the ids with memory.list")
     before = rows.scalars(row)
     _count(row, "regret_count")
+    regrets.note(tx.connection, row.id, now)
     told: dict[str, Any] = {"dropped_at": _dropped_at(row), "cited_at": now}
     return finish(tx, before, row, "retrieval.regret", now, told)
 

@@ -12,14 +12,14 @@ from typing import Any, Final, cast
 import msgspec
 import numpy as np
 
-from sidecar.store import event_log, replies
+from sidecar.store import event_log, replies, reviews
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 
 # Texts of a memory's events that say nothing of it: names that we chose.
 KEPT_TEXTS: Final = frozenset({"signal"})
-# The kind of event whose payload names memories: the report of a cycle.
-NAMES_MEMORIES: Final = "forgetting.cycle_completed"
+# The kinds of event whose payload names memories, as a list in SQL.
+NAMES_MEMORIES: Final = f"('forgetting.cycle_completed', '{reviews.CLEARED}')"
 _Places = dict[str, set[str]]
 
 
@@ -42,8 +42,8 @@ def look(connection: Connection, ids: Collection[str]) -> Traces:
     for seq, memory_id in connection.execute(query):
         if memory_id in wanted:
             traces.events.setdefault(memory_id, []).append(seq)
-    query = "SELECT seq, payload FROM events WHERE kind = ?"
-    for seq, payload in connection.execute(query, (NAMES_MEMORIES,)):
+    query = f"SELECT seq, payload FROM events WHERE kind IN {NAMES_MEMORIES}"
+    for seq, payload in connection.execute(query):
         _note(traces.summaries, str(seq), [payload], wanted)
     query = "SELECT run_id, settings, coalesce(report, 'null') FROM runs"
     for run_id, *documents in connection.execute(query):
@@ -71,6 +71,7 @@ def take_out(tx: Transaction, traces: Traces, hashes: Mapping[str, str]) -> None
     connection.execute(
         "DELETE FROM event_checkpoint WHERE memory_id IN (SELECT value FROM json_each(?))", (named,)
     )
+    reviews.leave(connection, list(hashes))
     _scrub_summaries(connection, traces, hashes)
     replies.drop(tx, _places(traces.replies, hashes))
     for run_id in _places(traces.runs, hashes):
@@ -80,7 +81,7 @@ def take_out(tx: Transaction, traces: Traces, hashes: Mapping[str, str]) -> None
 def _scrub_summaries(connection: Connection, traces: Traces, hashes: Mapping[str, str]) -> None:
     """Let hashes stand for the ids in the events that tell of many memories at once."""
     later = connection.execute(
-        "SELECT seq FROM events WHERE seq > ? AND kind = ?", (traces.through, NAMES_MEMORIES)
+        f"SELECT seq FROM events WHERE seq > ? AND kind IN {NAMES_MEMORIES}", (traces.through,)
     )
     named = {int(seq) for seq in _places(traces.summaries, hashes)}
     for seq in sorted(named | {seq for (seq,) in later.fetchall()}):
@@ -122,7 +123,7 @@ def take_out_reasons(tx: Transaction) -> None:
 
 
 def named_in(connection: Connection, ids: Collection[str]) -> dict[str, int]:
-    """How often some ids still stand in events, checkpoint, runs and replies, by table."""
+    """How often some ids still stand in events, checkpoint, runs, replies and reviews, by table."""
     traces = look(connection, ids)
     named = json.dumps(list(ids))
     folded = connection.execute(
@@ -135,6 +136,7 @@ def named_in(connection: Connection, ids: Collection[str]) -> dict[str, int]:
         "runs": len(_places(traces.runs, ids)),
         "idempotency": len(_places(traces.replies, ids)),
         "summaries": len(_places(traces.summaries, ids)),
+        **reviews.named_in(connection, list(ids)),
     }
     return {table: count for table, count in counts.items() if count}
 

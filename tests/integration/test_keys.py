@@ -74,6 +74,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "forgetting.runCycle": {},
     "lifecycle.forget": {"dryRun": False, "force": True},
     "estimate.refresh": {"dryRun": False},
+    "review.clear": {"ids": ["a"]},
     "thresholds.set": {"thresholds": {"minIdleDays": 3}},
     "thresholds.resume": {},
     "runs.undo": {"runId": "RUN"},

@@ -6,6 +6,7 @@ import msgspec
 
 from sidecar import reports
 from sidecar.model import Memory
+from sidecar.review_reports import ReviewCounts
 
 NOW = 1_764_500_000_000
 
@@ -189,6 +190,7 @@ def namespace_status(name: str = "default", **changed: Any) -> reports.Namespace
         "running": None,
         "last_run": None,
         "alarms": [],
+        "review": ReviewCounts(regret=0, guarded=0, broken_chain=0, unscored=0),
     }
     return reports.NamespaceStatus(**{**fields, **changed})
 

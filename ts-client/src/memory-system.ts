@@ -36,6 +36,7 @@ import {
   type UpdateOptions,
 } from "./options.js"
 import { pages, wholePages } from "./pages.js"
+import { ReviewGroup } from "./review.js"
 import { resolveSocketPath } from "./socket-path.js"
 import type {
   Explanation,
@@ -80,6 +81,7 @@ export class MemorySystem implements AsyncDisposable {
   readonly lifecycle: LifecycleGroup
   readonly estimate: EstimateGroup
   readonly gc: GcGroup
+  readonly review: ReviewGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
   readonly rpc: RpcGroup
@@ -105,6 +107,7 @@ export class MemorySystem implements AsyncDisposable {
     this.lifecycle = new LifecycleGroup(call)
     this.estimate = new EstimateGroup(call)
     this.gc = new GcGroup(call)
+    this.review = new ReviewGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)
     this.rpc = new RpcGroup(call)

@@ -1,5 +1,5 @@
 import type { CallOptions, ClientOptions } from "./client.js"
-import type { OpenThresholds, ThresholdChanges } from "./reports.js"
+import type { OpenThresholds, ReviewReason, ThresholdChanges } from "./reports.js"
 import type { IfExists, ImportFormat, MemoryType, Status, Tier } from "./types.js"
 
 /** What a `MemorySystem` is made with. All are optional. */
@@ -234,6 +234,29 @@ export interface SpillOptions extends CallOptions {
   readonly dryRun?: boolean | undefined
   /** Hot memories to go down to. Default: the low watermark. */
   readonly target?: number | undefined
+}
+
+/** Which regrets are enough to be looked at. */
+export interface ReviewScope extends CallOptions {
+  /** So many regrets, 1 to 100. Default 5. */
+  readonly threshold?: number | undefined
+  /** Within so many days. Default 90. */
+  readonly windowDays?: number | undefined
+}
+
+export interface ReviewOptions extends ReviewScope {
+  readonly reason?: ReviewReason | undefined
+  /** At most 1,000. Default 100. */
+  readonly limit?: number | undefined
+  readonly cursor?: string | null | undefined
+}
+
+/** The items to take off: those of some memories, those of a reason, or both at once. */
+export interface ClearOptions extends ReviewScope {
+  /** Memories whose items are taken off, at most 1,000. Needed where there is no reason. */
+  readonly ids?: readonly string[] | undefined
+  /** Only items of this reason; without ids, all of them. */
+  readonly reason?: ReviewReason | undefined
 }
 
 export interface PageOptions extends CallOptions {

@@ -31,6 +31,11 @@ export type {
   PolicyExplanation,
   ReasonCounts,
   ReasonText,
+  ReviewCleared,
+  ReviewCounts,
+  ReviewDetail,
+  ReviewItem,
+  ReviewPage,
   RunPage as RunList,
   RunSummary,
   ScoreParts,
@@ -48,6 +53,9 @@ export type {
   TierCounts,
   Unavailable,
 } from "./generated/protocol.js"
+
+/** Why something is to be looked at. */
+export type ReviewReason = protocol.ReviewItem["reason"]
 
 export interface RunDetail extends Omit<protocol.RunDetail, "report"> {
   /** As the call was answered, by the daemon of that time; null while it is running. */

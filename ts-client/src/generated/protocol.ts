@@ -138,6 +138,21 @@ export interface Methods {
     params: LifecycleListArchivedParams
     result: ArchivedPage
   }
+  /** What to look at: regrets, pairs kept apart, broken chains, unscored memories. */
+  "review.flagged": {
+    params: ReviewFlaggedParams
+    result: ReviewPage
+  }
+  /** The items that name one memory, with the memories that these are about, whole. */
+  "review.open": {
+    params: ReviewOpenParams
+    result: ReviewDetail
+  }
+  /** Take items off the review until something new happens to them; memories stay. */
+  "review.clear": {
+    params: ReviewClearParams
+    result: ReviewCleared
+  }
   /** Tell what automatic runs would do in the days to come; nothing changes. */
   simulate: {
     params: SimulateParams
@@ -1675,6 +1690,129 @@ export interface ArchivedMemory {
   /** When it was made, in ms. */
   createdAt: number
 }
+/** Parameters of review.flagged. */
+export interface ReviewFlaggedParams {
+  /** So many regrets within the window are to be looked at. Default 5. */
+  threshold?: number
+  /** How many days the window goes back. Default 90. */
+  windowDays?: number
+  /** Only items of this reason. */
+  reason?: ("brokenChain" | "guarded" | "regret" | "unscored") | null
+  /** Longest page. Default 100. */
+  limit?: number
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * One page of items: regrets, pairs, broken chains, unscored ones; null on the last page.
+ *
+ * `counts` are those of the whole namespace with the same threshold and window.
+ */
+export interface ReviewPage {
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. */
+  namespace: string
+  /** The page: regrets, pairs, broken chains, unscored memories. */
+  items: ReviewItem[]
+  counts: ReviewCounts
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+}
+/**
+ * One thing to look at.
+ *
+ * `regret`: a memory that was missed; `regrets` says how often within the window. `guarded`: two
+ * memories so near that a cycle would have pruned one, had they not differed; `why` says in what
+ * (number, date, unit, negation, name, words). `brokenChain`: a memory replaced by one that is
+ * not there (`why` is successor_missing) or by itself in the end (endless). `unscored`: a memory
+ * with a value that cannot be; `why` names its field.
+ *
+ * `flaggedAt` (ms) is since when it is so, as far as that is known, and `ageDays` how long. At
+ * `expiresAt` (ms) the item leaves by itself: for regrets when too few are left in the window, for
+ * a pair when no cycle has found it for as long as the window; null: it stays until it is mended.
+ */
+export interface ReviewItem {
+  /** regret: missed. guarded: near another and not the same. brokenChain: replaced by what is not there. unscored: a value cannot be. */
+  reason: "brokenChain" | "guarded" | "regret" | "unscored"
+  /** The memory. */
+  memoryId: string
+  /** The other one of a pair, or what replaced it and is not there; else null. */
+  otherId: string | null
+  /** What a pair differs in, how a chain is broken, which fields cannot be; null for regrets. */
+  why: string | null
+  /** Regrets within the window; null for other reasons. */
+  regrets: number | null
+  /** Since when it is so, in ms; null where that is not known. */
+  flaggedAt: number | null
+  /** For how many days it is so; null where that is not known. */
+  ageDays: number | null
+  /** When it leaves by itself, in ms; null: when it is mended. */
+  expiresAt: number | null
+}
+/** How many items there are to look at, by reason. */
+export interface ReviewCounts {
+  /** Memories that were missed too often. */
+  regret: number
+  /** Pairs that the guard of duplicates kept apart in the last cycle. */
+  guarded: number
+  /** Memories replaced by what is not there, or by themselves in the end. */
+  brokenChain: number
+  /** Memories with a value that cannot be. */
+  unscored: number
+}
+/** Parameters of review.open. */
+export interface ReviewOpenParams {
+  /** The id of the memory. */
+  id: string
+  /** So many regrets within the window are to be looked at. Default 5. */
+  threshold?: number
+  /** How many days the window goes back. Default 90. */
+  windowDays?: number
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * One memory with every item that names it, and the memories that these name.
+ *
+ * The memory itself comes first. A forgotten one is shown too; one that cannot be read is left
+ * out. An item that was cleared, or never was, is not among the items.
+ */
+export interface ReviewDetail {
+  /** All that the memory is named in. */
+  items: ReviewItem[]
+  /** The memory, then the others of its items, whole. */
+  memories: Memory[]
+}
+/** Parameters of review.clear. */
+export interface ReviewClearParams {
+  /** So many regrets within the window are to be looked at. Default 5. */
+  threshold?: number
+  /** How many days the window goes back. Default 90. */
+  windowDays?: number
+  /** Memories whose items are taken off, whichever place they have in them. */
+  ids?: string[] | null
+  /** Items of this reason; with ids, only of this reason. */
+  reason?: ("brokenChain" | "guarded" | "regret" | "unscored") | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * The answer of review.clear: how many items were taken off.
+ *
+ * `notFlagged` are ids of the call that no item named. `left` counts the items that one call was
+ * too small for.
+ */
+export interface ReviewCleared {
+  /** Items that were taken off. */
+  cleared: number
+  /** Ids that no item named. */
+  notFlagged: string[]
+  /** Items that one call was too small for. */
+  left: number
+}
 /** Parameters of simulate. */
 export interface SimulateParams {
   /** How many days are simulated. Default 30. */
@@ -2221,6 +2359,7 @@ export interface NamespaceStatus {
   lastRun: RunSummary | null
   /** What an operator should know, in short sentences. */
   alarms: string[]
+  review: ReviewCounts
   /** The hash over all memories, where it was asked for; else null. */
   stateHash: string | null
 }

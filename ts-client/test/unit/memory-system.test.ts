@@ -184,6 +184,13 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
       { ...n, thresholds: { lowWatermark: 0.8, forgetEnabled: null } },
     ],
     [memory.thresholds.resume(), "thresholds.resume", n],
+    [
+      memory.review.flagged({ reason: "regret", cursor: null, ...call }),
+      "review.flagged",
+      { ...n, reason: "regret" },
+    ],
+    [memory.review.open("a", { threshold: 2 }), "review.open", { ...n, id: "a", threshold: 2 }],
+    [memory.review.clear({ ids: ["a"] }), "review.clear", { ...n, ids: ["a"] }],
     [memory.runs.list({ limit: 2 }), "runs.list", { ...n, limit: 2 }],
     [memory.runs.get("r"), "runs.get", { ...n, runId: "r" }],
     [

@@ -64,6 +64,7 @@ test("[TS-11] a write without a key is sent once, whatever fails", async (t) => 
     "forgetting.runCycle",
     "lifecycle.forget",
     "estimate.refresh",
+    "review.clear",
     "thresholds.set",
     "thresholds.resume",
     "runs.undo",
