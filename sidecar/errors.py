@@ -5,7 +5,8 @@
     ├── ServerError              the daemon's state: overloaded, stopping, too large, ...
     ├── MemoryFault (1xx)        one memory or namespace
     ├── RunFault (2xx)           plans and runs
-    └── GcFault (3xx)            destroying for good
+    ├── GcFault (3xx)            destroying for good
+    └── ProposalFault (4xx)      proposals
 
     StartError                   the daemon cannot start; printed, never on the wire
 
@@ -265,6 +266,34 @@ class GcChanged(GcFault):
 class GcBusy(GcFault):
     code, symbol, retryable, exit_code = 306, "gc_busy", True, 75
     default_message = "Runs are under way in the namespace"
+
+
+class ProposalFault(ForgetdError):
+    """Proposals (4xx)."""
+
+    exit_code = 65
+
+
+class ProposalNotFound(ProposalFault):
+    code, symbol, default_message = 401, "proposal_not_found", "No proposal has this id"
+
+
+class ProposalExists(ProposalFault):
+    code, symbol, default_message = 402, "proposal_exists", "A proposal with this id exists"
+
+
+class ProposalDecided(ProposalFault):
+    code, symbol, default_message = 403, "proposal_decided", "The proposal was decided already"
+
+
+class ProposalChanged(ProposalFault):
+    code, symbol = 404, "proposal_changed"
+    default_message = "The memory that the proposal supersedes has changed since"
+
+
+class ProposalsFull(ProposalFault):
+    code, symbol = 405, "proposals_full"
+    default_message = "Too many proposals wait in this namespace"
 
 
 class StartError(Exception):

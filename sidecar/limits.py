@@ -124,6 +124,14 @@ REGRETS_KEPT_COUNT_MAX: Final = 100  # the newest; as many as a threshold may as
 GUARDED_PAIRS_PLANNED_COUNT_MAX: Final = 10_000  # of one cycle, for the review
 GUARDED_PAIRS_COUNT_MAX: Final = 1_000  # of those, what waits for a look
 
+# Proposals.
+PROPOSALS_PENDING_COUNT_MAX: Final = 1_000  # of one namespace
+PROPOSALS_DECIDED_COUNT_MAX: Final = 10_000  # of one namespace; with more, the first decided go
+PROPOSALS_PER_TRANSACTION_COUNT_MAX: Final = 50
+PROPOSAL_EXPIRY_DAYS_DEFAULT: Final = 30
+PROPOSAL_EXPIRY_DAYS_MAX: Final = 36_500
+PROPOSAL_AUTO_ACCEPT_SHARE_MAX: Final = 1.1  # off: no confidence reaches it
+
 # Events.
 EVENT_STREAMS_MAX: Final = 64
 EVENTS_PER_READ_MAX: Final = 500

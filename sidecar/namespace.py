@@ -29,7 +29,7 @@ from sidecar.model import (
     MemoryInput,
     Signal,
 )
-from sidecar.namespace_review import NamespaceReview
+from sidecar.namespace_proposals import NamespaceProposals
 from sidecar.reasons import InvalidationReason, ReasonName
 from sidecar.replies import keep_reply, keeper
 from sidecar.reports import (
@@ -57,7 +57,7 @@ T = TypeVar("T")
 log = structlog.get_logger("forgetd.namespace")
 
 
-class Namespace(NamespaceReview):
+class Namespace(NamespaceProposals):
     """An open namespace. Made by `Namespace.open`, ended by `close`."""
 
     @classmethod

@@ -237,7 +237,7 @@ class Destroyer:
             for row in going
         }
         tombstones.put_up(connection, stones.values())
-        traces.take_out(tx, found, {name: stone.id_hash for name, stone in stones.items()})
+        traces.take_out(tx, found, {name: stone.id_hash for name, stone in stones.items()}, now)
         for stone in stones.values():
             payload = {
                 event_log.TOMBSTONE: stone.id_hash,

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "restore": "restore",
     "runs": "runs",
     "review": "review",
+    "proposals": "proposals",
     "gc": "gc",
     "events": "events",
     "import": "importing",

@@ -6,7 +6,7 @@ import click
 
 from sidecar.cli.failures import NEGATIVE
 from sidecar.cli.output import Column, emit_json, say, table, tell
-from sidecar.cli.settings import Command, Settings, named_settings
+from sidecar.cli.settings import Command, Settings, settings
 from sidecar.cli.shown import count, number, plural, when
 from sidecar.limits import (
     LIST_LIMIT_MAX,
@@ -74,7 +74,9 @@ def command(
         raise click.UsageError("--clear-all needs --reason: say which items you have looked at")
     if opened is not None and (cleared or clear_all):
         raise click.UsageError("--open shows and --clear takes off: give one of them")
-    options = named_settings(name)
+    options = settings()
+    if name is not None:
+        options.use_namespace(name)
     scope: Answer = {"threshold": threshold, "windowDays": window_days}
     if opened is not None:
         return _open(options, opened, scope)

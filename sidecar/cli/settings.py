@@ -29,6 +29,7 @@ class Settings:
     state_dir: str | None = None
     namespace: str | None = None
     json: bool = False
+    argument: str | None = None  # the namespace, where an argument names it
 
     def client(self) -> Client:
         """A client of the daemon that the options, the environment or the file name."""
@@ -69,6 +70,14 @@ class Settings:
         """The namespace to use."""
         return DEFAULT_NAMESPACE if self.namespace is None else self.namespace
 
+    def use_namespace(self, name: str) -> None:
+        """Take the namespace that an argument names. Raises UsageError where an option differs."""
+        if self.namespace not in (None, name):
+            raise click.UsageError(
+                f"--namespace says {self.namespace}, the argument {name}: give one of them"
+            )
+        self.namespace = self.argument = name
+
     def hint(self, arguments: str, namespace: str | None = None) -> str:
         """A command line for the user to type, which reaches the same daemon.
 
@@ -89,17 +98,6 @@ class Settings:
 def settings() -> Settings:
     """The settings of the command that runs."""
     return click.get_current_context().ensure_object(Settings)
-
-
-def named_settings(namespace: str | None) -> Settings:
-    """The settings of the command that runs, in the namespace that its argument names."""
-    options = settings()
-    if namespace is not None and options.namespace not in (None, namespace):
-        raise click.UsageError(
-            f"--namespace says {options.namespace}, the argument {namespace}: give one of them"
-        )
-    options.namespace = namespace or options.namespace
-    return options
 
 
 class Command(click.Command):
@@ -136,8 +134,11 @@ def _global_options() -> list[click.Parameter]:
 
 def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
     # Not given after the name: what was given before it stays.
-    if value is not None and value is not False and option.name:
-        setattr(context.ensure_object(Settings), option.name, value)
+    options = context.ensure_object(Settings)
+    if option.name == "namespace" and value is not None and options.argument is not None:
+        options.use_namespace(value)
+    elif value is not None and value is not False and option.name:
+        setattr(options, option.name, value)
 
 
 def _written(key: str) -> str | None:

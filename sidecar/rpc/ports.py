@@ -18,6 +18,13 @@ from sidecar.idempotency import Key
 from sidecar.lifecycle_config import LifecycleOptions, LifecycleRequest
 from sidecar.lifecycle_reports import ArchivedPage, ForgetSummary, ReasonCounts
 from sidecar.model import ImportFormat, Memory, MemoryInput, MemoryType, Signal, Status, Tier
+from sidecar.proposal_reports import (
+    Proposal,
+    ProposalPage,
+    ProposalsGcReport,
+    ProposalsGcRequest,
+    ProposalStatus,
+)
 from sidecar.reasons import ReasonName
 from sidecar.reports import (
     DecisionPage,
@@ -42,7 +49,7 @@ from sidecar.reports import (
 from sidecar.review_reports import ReviewCleared, ReviewDetail, ReviewPage, ReviewRequest
 from sidecar.simulation_reports import SimulationReport, SimulationRequest
 from sidecar.thresholds import Value
-from sidecar.validation import Refused
+from sidecar.validation import CheckedMemory, Refused
 
 if TYPE_CHECKING:  # it knows the store, which is loaded when the daemon is ready for it
     from sidecar.gc_choice import Chosen
@@ -304,6 +311,32 @@ class NamespacePort(LifecyclePort, Protocol):
         self, *, request: ReviewRequest, ids: Sequence[str] | None
     ) -> ReviewCleared:
         """Take items off until something new happens to them."""
+        ...
+
+    async def submit_proposal(
+        self, *, memory: CheckedMemory, confidence: float, supersedes: str | None
+    ) -> Proposal:
+        """Keep a text. Raises ProposalExists, ProposalsFull, MemoryExists, MemoryNotFound."""
+        ...
+
+    async def list_proposals(
+        self, *, status: ProposalStatus | None, limit: int, cursor: str | None
+    ) -> ProposalPage:
+        """A page of proposals. Raises InvalidParams for another's cursor."""
+        ...
+
+    async def accept_proposal(self, *, id: str) -> Memory:
+        """Make it a memory. Raises ProposalNotFound, ProposalDecided, ProposalChanged."""
+        ...
+
+    async def reject_proposal(self, *, id: str, reason: str | None) -> Proposal:
+        """Turn it down. Raises ProposalNotFound, ProposalDecided."""
+        ...
+
+    async def collect_proposals(
+        self, *, request: ProposalsGcRequest, dry_run: bool
+    ) -> ProposalsGcReport:
+        """Decide by age and by confidence, or say what would be decided."""
         ...
 
     async def apply_open_options(

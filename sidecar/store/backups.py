@@ -21,6 +21,12 @@ _NAMED: Final = (
     "SELECT 1 FROM memories WHERE id IN (SELECT value FROM json_each(?1)) UNION ALL"
     " SELECT 1 FROM events WHERE memory_id IN (SELECT value FROM json_each(?1)) LIMIT 1"
 )
+# A text that was only proposed then may be a memory by now.
+_PROPOSED: Final = (
+    "SELECT 1 FROM proposals WHERE id IN (SELECT value FROM json_each(?1))"
+    " OR supersedes IN (SELECT value FROM json_each(?1)) LIMIT 1"
+)
+_HAS_PROPOSALS: Final = "SELECT 1 FROM sqlite_schema WHERE name = 'proposals'"
 
 
 def remove_naming(directory: Path, ids: Collection[str]) -> list[str]:
@@ -66,10 +72,14 @@ def _names_any(copy: Path, ids: Collection[str]) -> bool:
     except apsw.Error:
         return False
     try:
+        queries = [_NAMED]
+        if connection.execute(_HAS_PROPOSALS).fetchall():  # an older copy has no such table
+            queries.append(_PROPOSED)
         return any(
             connection.execute(
-                _NAMED, (json.dumps(wanted[start : start + IDS_PER_QUERY]),)
+                query, (json.dumps(wanted[start : start + IDS_PER_QUERY]),)
             ).fetchall()
+            for query in queries
             for start in range(0, len(wanted), IDS_PER_QUERY)
         )
     except apsw.Error:

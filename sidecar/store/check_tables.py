@@ -7,6 +7,7 @@ from sidecar.store.findings import Findings
 from sidecar.store.sqlite.typed import Connection
 
 _IS_HOT: Final = f"IN (SELECT rid FROM memories WHERE tier = {HOT})"
+LATER_TABLES: Final = ("event_checkpoint", "proposals")
 MISFITS: Final = {
     "texts without a hot memory": f"SELECT count(*) FROM texts WHERE rid NOT {_IS_HOT}",
     "vectors without a hot memory": f"SELECT count(*) FROM vectors WHERE rid NOT {_IS_HOT}",
@@ -60,6 +61,18 @@ MISFITS: Final = {
     "decisions of runs that are not listed": (
         "SELECT count(*) FROM run_chunks WHERE run_id NOT IN (SELECT run_id FROM runs)"
     ),
+    "accepted proposals without their memory": (
+        "SELECT count(*) FROM proposals WHERE status = 1 AND id NOT IN (SELECT id FROM memories)"
+    ),
+    # Of those whose last event was not folded yet.
+    "proposals that the log tells otherwise of": (
+        "SELECT count(*) FROM proposals p JOIN"
+        " (SELECT payload ->> 'proposalId' AS id, kind, max(seq) FROM events"
+        "  WHERE kind IN ('proposal.submitted', 'proposal.accepted', 'proposal.rejected')"
+        "  GROUP BY 1) told USING (id)"
+        " WHERE told.kind <> CASE p.status WHEN 0 THEN 'proposal.submitted'"
+        "  WHEN 1 THEN 'proposal.accepted' ELSE 'proposal.rejected' END"
+    ),
     "segments that are needed and are to be removed": (
         "SELECT count(*) FROM unlink_intents WHERE name IN (SELECT name FROM segments)"
     ),
@@ -72,12 +85,16 @@ def look_at_tables(connection: Connection, found: Findings) -> None:
     def count(query: str) -> int:
         return connection.execute(query).fetchall()[0][0]
 
-    has_checkpoint = count("SELECT count(*) FROM sqlite_schema WHERE name = 'event_checkpoint'")
+    # A database that no start has migrated yet has no folded events, and no proposals.
+    missing = [
+        table
+        for table in LATER_TABLES
+        if not count(f"SELECT count(*) FROM sqlite_schema WHERE name = '{table}'")
+    ]
     wrong = {
         what: number
         for what, query in MISFITS.items()
-        # A database that no start has migrated yet has no folded events.
-        if (has_checkpoint or "event_checkpoint" not in query) and (number := count(query))
+        if not any(table in query for table in missing) and (number := count(query))
     }
     detail = ", ".join(f"{number} {what}" for what, number in wrong.items())
     found.add("tables", not wrong, detail or "all fit the memories")

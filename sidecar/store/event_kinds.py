@@ -13,7 +13,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from sidecar.cycle_reports import ForgettingReport
 from sidecar.model import MEMORY_TYPES, STATUSES, TIERS, MemoryType, Status, Tier
-from sidecar.store.review_events import PairsNoted, ReviewItemsCleared
+from sidecar.store.review_events import (
+    PairsNoted,
+    ProposalAccepted,
+    ProposalRejected,
+    ProposalsDropped,
+    ProposalSubmitted,
+    ReviewItemsCleared,
+)
 from sidecar.store.rows import COLUMNS, PLACEMENT, Row
 
 
@@ -310,6 +317,12 @@ KINDS: Final = (
         PairsNoted,
     ),
     EventKind("review.cleared", "review.clear took items off.", ReviewItemsCleared),
+    EventKind("proposal.submitted", "A text waits to become a memory.", ProposalSubmitted),
+    EventKind("proposal.accepted", "A proposal became a memory.", ProposalAccepted),
+    EventKind("proposal.rejected", "A proposal was turned down.", ProposalRejected),
+    EventKind(
+        "proposal.dropped", "Decided proposals left the list for their age.", ProposalsDropped
+    ),
     EventKind(
         "memory.destroyed",
         "An operator, or the order in the config file, destroyed a memory for good.",

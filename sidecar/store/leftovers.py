@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sidecar.model import COLD, FORGOTTEN
-from sidecar.store import rows, traces
+from sidecar.store import proposals, rows, traces
 from sidecar.store.raw_search import Texts, pieces_of, search_files
 from sidecar.store.segment_lines import ids_in
 from sidecar.store.segments import SegmentDamaged, is_segment
@@ -43,6 +43,7 @@ def look_for(
     found.not_reached += search.not_reached
     if search.found:
         shared = _words_of_others(store, frozenset(search.found), found)
+        _words_of_proposals(store, search.found.keys() - shared, found)
         files = {
             name
             for text in texts.kept
@@ -81,6 +82,14 @@ def _lines(store: Store, ids: Collection[str], found: Leftovers) -> None:
             else:
                 if count:
                     found.left.append((where, f"{count} lines"))
+
+
+def _words_of_proposals(store: Store, pieces: Collection[bytes], found: Leftovers) -> None:
+    """Name the proposals that hold some of the words: rejecting and dropping them is the way."""
+    with store.readers.borrow() as connection:
+        for proposal_id, text in proposals.texts(connection):
+            if any(piece in text.encode() for piece in pieces):
+                found.left.append(("proposals", f"{proposal_id} holds a part of its words"))
 
 
 def _words_of_others(store: Store, pieces: frozenset[bytes], found: Leftovers) -> frozenset[bytes]:

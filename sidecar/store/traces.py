@@ -12,14 +12,17 @@ from typing import Any, Final, cast
 import msgspec
 import numpy as np
 
-from sidecar.store import event_log, replies, reviews
+from sidecar.store import event_log, proposals, replies, reviews
 from sidecar.store.sqlite.typed import Connection
 from sidecar.store.sqlite.writer import Transaction
 
 # Texts of a memory's events that say nothing of it: names that we chose.
 KEPT_TEXTS: Final = frozenset({"signal"})
 # The kinds of event whose payload names memories, as a list in SQL.
-NAMES_MEMORIES: Final = f"('forgetting.cycle_completed', '{reviews.CLEARED}')"
+NAMES_MEMORIES: Final = (
+    f"('forgetting.cycle_completed', '{reviews.CLEARED}', '{proposals.SUBMITTED_EVENT}',"
+    f" '{proposals.ACCEPTED_EVENT}', '{proposals.REJECTED_EVENT}', '{proposals.DROPPED_EVENT}')"
+)
 _Places = dict[str, set[str]]
 
 
@@ -54,7 +57,7 @@ def look(connection: Connection, ids: Collection[str]) -> Traces:
     return traces
 
 
-def take_out(tx: Transaction, traces: Traces, hashes: Mapping[str, str]) -> None:
+def take_out(tx: Transaction, traces: Traces, hashes: Mapping[str, str], now: int) -> None:
     """Take out every trace of the ids that are the keys of `hashes`, in this transaction."""
     connection = tx.connection
     named = json.dumps(list(hashes))
@@ -72,6 +75,7 @@ def take_out(tx: Transaction, traces: Traces, hashes: Mapping[str, str]) -> None
         "DELETE FROM event_checkpoint WHERE memory_id IN (SELECT value FROM json_each(?))", (named,)
     )
     reviews.leave(connection, list(hashes))
+    proposals.leave(tx, hashes, now)
     _scrub_summaries(connection, traces, hashes)
     replies.drop(tx, _places(traces.replies, hashes))
     for run_id in _places(traces.runs, hashes):
@@ -123,7 +127,7 @@ def take_out_reasons(tx: Transaction) -> None:
 
 
 def named_in(connection: Connection, ids: Collection[str]) -> dict[str, int]:
-    """How often some ids still stand in events, checkpoint, runs, replies and reviews, by table."""
+    """How often some ids still stand in events, runs, replies, reviews and proposals."""
     traces = look(connection, ids)
     named = json.dumps(list(ids))
     folded = connection.execute(
@@ -137,6 +141,7 @@ def named_in(connection: Connection, ids: Collection[str]) -> dict[str, int]:
         "idempotency": len(_places(traces.replies, ids)),
         "summaries": len(_places(traces.summaries, ids)),
         **reviews.named_in(connection, list(ids)),
+        "proposals": proposals.named_in(connection, list(ids)),
     }
     return {table: count for table, count in counts.items() if count}
 

@@ -39,6 +39,7 @@ NOT_PROVOKED = {
     "run_queue_full": "takes more runs at once than wait in line",
     "gc_token_expired": "takes a quarter of an hour",
     "gc_busy": "takes a run that is under way",
+    "proposals_full": "takes a thousand proposals",
     "clock_not_injectable": "is told by a daemon that was started without the option",
 }
 

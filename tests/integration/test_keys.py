@@ -24,8 +24,7 @@ from sidecar.store.records import Records
 from tests.keyed import Wire
 from tests.namespaces import DAY, HOUR, NOW, World, a_world, counted
 
-KEY = "a key of the host's own"
-OLD = NOW - 200 * DAY
+KEY, OLD = "a key of the host's own", NOW - 200 * DAY
 
 
 @pytest.fixture
@@ -36,12 +35,14 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def wire(world: World) -> Wire:
-    """A wire over a namespace with a hot `a`, and a forgotten `f`."""
+    """A wire over a namespace with a hot `a`, a forgotten `f`, and proposals `p` and `q`."""
     made = Wire(world.registry, world.clock)
     await made.call("namespaces.open", thresholds={"forgetEnabled": True})
     for name in "abf":
         await made.call("memory.put", id=name, content=f"what {name} says", createdAt=OLD)
     await made.call("memory.forget", ids=["f"])
+    for one in "pq":
+        await made.call("proposals.submit", id=one, content=one, proposedConfidence=1)
     return made
 
 
@@ -52,8 +53,8 @@ async def namespace_of(world: World) -> Namespace:
 async def traces(world: World) -> tuple[int, int]:
     """How many events and how many runs there are: what is done twice leaves more of them."""
     namespace = await namespace_of(world)
-    found = await namespace.list_events(since=0, limit=1, kinds=None)
-    return found.latest, len((await namespace.runs(limit=100, cursor=None)).runs)
+    latest = (await namespace.list_events(since=0, limit=1, kinds=None)).latest
+    return latest, len((await namespace.runs(limit=100, cursor=None)).runs)
 
 
 WRITES: dict[str, dict[str, Any]] = {
@@ -75,6 +76,10 @@ WRITES: dict[str, dict[str, Any]] = {
     "lifecycle.forget": {"dryRun": False, "force": True},
     "estimate.refresh": {"dryRun": False},
     "review.clear": {"ids": ["a"]},
+    "proposals.submit": {"content": "new", "proposedConfidence": 0.5},
+    "proposals.accept": {"id": "p"},
+    "proposals.reject": {"id": "q"},
+    "proposals.gc": {"dryRun": False, "proposalAutoAcceptConfidence": 0.5},
     "thresholds.set": {"thresholds": {"minIdleDays": 3}},
     "thresholds.resume": {},
     "runs.undo": {"runId": "RUN"},

@@ -24,6 +24,7 @@ export type {
   SystemGroup,
   ThresholdsGroup,
 } from "./groups.js"
+export type { ProposalsGroup } from "./proposals.js"
 export type { ReviewGroup } from "./review.js"
 export { resolveSocketPath, SOCKET_PATH_BYTES_MAX } from "./socket-path.js"
 export type { RetryOptions } from "./retry.js"

@@ -36,6 +36,7 @@ import {
   type UpdateOptions,
 } from "./options.js"
 import { pages, wholePages } from "./pages.js"
+import { ProposalsGroup } from "./proposals.js"
 import { ReviewGroup } from "./review.js"
 import { resolveSocketPath } from "./socket-path.js"
 import type {
@@ -82,6 +83,7 @@ export class MemorySystem implements AsyncDisposable {
   readonly estimate: EstimateGroup
   readonly gc: GcGroup
   readonly review: ReviewGroup
+  readonly proposals: ProposalsGroup
   readonly namespaces: NamespacesGroup
   readonly system: SystemGroup
   readonly rpc: RpcGroup
@@ -108,6 +110,7 @@ export class MemorySystem implements AsyncDisposable {
     this.estimate = new EstimateGroup(call)
     this.gc = new GcGroup(call)
     this.review = new ReviewGroup(call)
+    this.proposals = new ProposalsGroup(call)
     this.namespaces = new NamespacesGroup(call)
     this.system = new SystemGroup(call)
     this.rpc = new RpcGroup(call)

@@ -1,5 +1,6 @@
 import type { CallOptions, ClientOptions } from "./client.js"
-import type { OpenThresholds, ReviewReason, ThresholdChanges } from "./reports.js"
+import type { JsonObject } from "./json.js"
+import type { OpenThresholds, ProposalStatus, ReviewReason, ThresholdChanges } from "./reports.js"
 import type { IfExists, ImportFormat, MemoryType, Status, Tier } from "./types.js"
 
 /** What a `MemorySystem` is made with. All are optional. */
@@ -257,6 +258,40 @@ export interface ClearOptions extends ReviewScope {
   readonly ids?: readonly string[] | undefined
   /** Only items of this reason; without ids, all of them. */
   readonly reason?: ReviewReason | undefined
+}
+
+export interface SubmitOptions extends CallOptions {
+  readonly content: string
+  /** How sure its source is, 0 to 1. */
+  readonly proposedConfidence: number
+  /** The id that the memory will have. Default: the daemon makes one. */
+  readonly id?: string | undefined
+  /** Default `semantic`. */
+  readonly memoryType?: MemoryType | undefined
+  readonly metadata?: JsonObject | undefined
+  /** The memory that it would take the place of. */
+  readonly supersedes?: string | undefined
+}
+
+export interface ProposalsOptions extends CallOptions {
+  /** Default: all. */
+  readonly status?: ProposalStatus | undefined
+  /** At most 1,000. Default 100. */
+  readonly limit?: number | undefined
+  readonly cursor?: string | null | undefined
+}
+
+export interface RejectOptions extends CallOptions {
+  readonly reason?: string | undefined
+}
+
+export interface ProposalsGcOptions extends CallOptions {
+  /** False: do it. Default true. */
+  readonly dryRun?: boolean | undefined
+  /** Reject what is as old as this, in days. Default 30. */
+  readonly proposalExpiryDays?: number | undefined
+  /** Accept what is as sure as this. Default 1.1, which nothing is. */
+  readonly proposalAutoAcceptConfidence?: number | undefined
 }
 
 export interface PageOptions extends CallOptions {

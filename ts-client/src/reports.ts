@@ -29,6 +29,10 @@ export type {
   OpenReport,
   Pause,
   PolicyExplanation,
+  Proposal,
+  ProposalFailure,
+  ProposalPage,
+  ProposalsGcReport,
   ReasonCounts,
   ReasonText,
   ReviewCleared,
@@ -53,6 +57,9 @@ export type {
   TierCounts,
   Unavailable,
 } from "./generated/protocol.js"
+
+/** What was decided of a proposal. */
+export type ProposalStatus = protocol.Proposal["status"]
 
 /** Why something is to be looked at. */
 export type ReviewReason = protocol.ReviewItem["reason"]

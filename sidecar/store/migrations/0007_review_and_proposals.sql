@@ -50,3 +50,24 @@ CREATE TABLE review_cleared (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX review_cleared_by_memory ON review_cleared (memory_id);
 CREATE INDEX review_cleared_by_other ON review_cleared (other_id);
+
+-- What may become a memory. status: 0 pending, 1 accepted, 2 rejected. An accepted one has the id
+-- of its memory and no text of its own any more. supersedes_revision is that of the memory named
+-- when the proposal came.
+CREATE TABLE proposals (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  status INTEGER NOT NULL,
+  memory_type INTEGER NOT NULL,
+  content TEXT,
+  metadata TEXT NOT NULL,
+  confidence REAL NOT NULL,
+  created_at INTEGER NOT NULL,
+  decided_at INTEGER,
+  decided_reason TEXT,
+  supersedes TEXT,
+  supersedes_revision INTEGER
+) STRICT;
+CREATE INDEX proposals_by_status ON proposals (status, number);
+CREATE INDEX proposals_by_decision ON proposals (decided_at) WHERE decided_at IS NOT NULL;
+CREATE INDEX proposals_by_supersedes ON proposals (supersedes) WHERE supersedes IS NOT NULL;

@@ -153,6 +153,31 @@ export interface Methods {
     params: ReviewClearParams
     result: ReviewCleared
   }
+  /** Keep a text until somebody accepts it as a memory, rejects it, or it is too old. */
+  "proposals.submit": {
+    params: ProposalsSubmitParams
+    result: Proposal
+  }
+  /** The proposals of a namespace, the oldest first; what was decided long ago is dropped. */
+  "proposals.list": {
+    params: ProposalsListParams
+    result: ProposalPage
+  }
+  /** Make a proposal a memory with its id, in the place of what it supersedes. */
+  "proposals.accept": {
+    params: ProposalsAcceptParams
+    result: Memory
+  }
+  /** Turn a proposal down; it stays in the list with the reason for a while. */
+  "proposals.reject": {
+    params: ProposalsRejectParams
+    result: Proposal
+  }
+  /** Reject what is too old and accept what is sure enough; by default only say which. */
+  "proposals.gc": {
+    params: ProposalsGcParams
+    result: ProposalsGcReport
+  }
   /** Tell what automatic runs would do in the days to come; nothing changes. */
   simulate: {
     params: SimulateParams
@@ -1812,6 +1837,135 @@ export interface ReviewCleared {
   notFlagged: string[]
   /** Items that one call was too small for. */
   left: number
+}
+/** Parameters of proposals.submit. */
+export interface ProposalsSubmitParams {
+  /** What is proposed. */
+  content: string
+  /** How sure the source is of it, 0 to 1. */
+  proposedConfidence: number
+  /** The id that the memory will have; absent: the daemon makes one. */
+  id?: string | null
+  /** The type that the memory will have. Default "semantic". */
+  memoryType?: "episodic" | "procedural" | "semantic"
+  /** The metadata that the memory will have. */
+  metadata?: JsonObject
+  /** The memory that it would take the place of. */
+  supersedes?: string | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * One proposal. Accepted, it is the memory of the same id, and has no text of its own.
+ *
+ * `obstacle` says why a pending one could not be accepted now: the memory that it supersedes has
+ * `changed` since, or a memory with its id exists or was destroyed. `decidedReason` is `expired`
+ * where proposals.gc rejected it for its age, `destroyed` where what it supersedes was destroyed,
+ * `auto` where proposals.gc accepted it, else what the caller said.
+ */
+export interface Proposal {
+  /** The id that its memory has or would have. */
+  id: string
+  /** The type of its memory. */
+  memoryType: "episodic" | "procedural" | "semantic"
+  /** What is proposed; null where it is a memory, or what it superseded was destroyed. */
+  content: string | null
+  /** The metadata of its memory; empty once that is there. */
+  metadata: JsonObject
+  /** How sure its source is, 0 to 1. */
+  proposedConfidence: number
+  /** When it was submitted, in ms. */
+  createdAt: number
+  /** pending, accepted or rejected. */
+  status: "accepted" | "pending" | "rejected"
+  /** When it was accepted or rejected, in ms; null while it waits. */
+  decidedAt: number | null
+  /** Why: expired, destroyed, auto, or what the caller said; null without one. */
+  decidedReason: string | null
+  /** The memory that it takes the place of; null for none. */
+  supersedes: string | null
+  /** Why it could not be accepted now; null where it could, or is decided. */
+  obstacle: ("changed" | "memory_destroyed" | "memory_exists") | null
+}
+/** Parameters of proposals.list. */
+export interface ProposalsListParams {
+  /** Only proposals of this status. */
+  status?: ("accepted" | "pending" | "rejected") | null
+  /** Longest page. Default 100. */
+  limit?: number
+  /** The cursor of the page before; absent or null: from the start. */
+  cursor?: string | null
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** One page of proposals, the oldest first; `cursor` is null on the last page. */
+export interface ProposalPage {
+  /** The page. */
+  proposals: Proposal[]
+  /** How many wait in the namespace. */
+  pending: number
+  /** Where the next page starts; null on the last page. */
+  cursor: string | null
+}
+/** Parameters of proposals.accept. */
+export interface ProposalsAcceptParams {
+  /** The id of the proposal. */
+  id: string
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of proposals.reject. */
+export interface ProposalsRejectParams {
+  /** The id of the proposal. */
+  id: string
+  /** Why it is turned down; kept with the proposal. */
+  reason?: string | null
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/** Parameters of proposals.gc. */
+export interface ProposalsGcParams {
+  /** True: only say what would be decided. Default true. */
+  dryRun?: boolean
+  /** What is at least as old as this is rejected, and dropped where it was decided as long ago. Default 30. */
+  proposalExpiryDays?: number
+  /** What is at least as sure as this is accepted. Default: nothing. Default 1.1. */
+  proposalAutoAcceptConfidence?: number
+  /** A name of the caller's own for this one call, at most 256 bytes. Sent again with it within 24 hours, the call is not carried out again: its first reply is answered. */
+  idempotencyKey?: string
+  /** The wall around one system's memories; letters, digits, dot, dash and underscore, at most 64. Default "default". */
+  namespace?: string
+}
+/**
+ * The answer of proposals.gc: what was done, or would be.
+ *
+ * `expired` were rejected for their age, whatever their confidence; `failed` stay pending.
+ * `dropped` counts proposals decided as long ago, of which the list keeps nothing any more.
+ */
+export interface ProposalsGcReport {
+  /** Ids that were rejected for their age. */
+  expired: string[]
+  /** Ids that are memories now. */
+  autoAccepted: string[]
+  /** What was sure enough and stays pending, and why. */
+  failed: ProposalFailure[]
+  /** Decided proposals that left the list. */
+  dropped: number
+  /** True: only the plan, nothing moves. */
+  dryRun: boolean
+}
+/** A proposal that was sure enough and could not be accepted by itself. */
+export interface ProposalFailure {
+  /** The proposal. */
+  id: string
+  /** What stands in its way. */
+  why: "changed" | "memory_destroyed" | "memory_exists"
 }
 /** Parameters of simulate. */
 export interface SimulateParams {

@@ -191,6 +191,23 @@ test("[TS-15] each method is one call by its wire name with its parameters", asy
     ],
     [memory.review.open("a", { threshold: 2 }), "review.open", { ...n, id: "a", threshold: 2 }],
     [memory.review.clear({ ids: ["a"] }), "review.clear", { ...n, ids: ["a"] }],
+    [
+      memory.proposals.submit({ content: "a", proposedConfidence: 0.5, supersedes: "b", ...call }),
+      "proposals.submit",
+      { ...n, content: "a", proposedConfidence: 0.5, supersedes: "b" },
+    ],
+    [
+      memory.proposals.list({ status: "pending", cursor: null }),
+      "proposals.list",
+      { ...n, status: "pending" },
+    ],
+    [memory.proposals.accept("a", call), "proposals.accept", { ...n, id: "a" }],
+    [
+      memory.proposals.reject("a", { reason: "no" }),
+      "proposals.reject",
+      { ...n, id: "a", reason: "no" },
+    ],
+    [memory.proposals.gc({ dryRun: false }), "proposals.gc", { ...n, dryRun: false }],
     [memory.runs.list({ limit: 2 }), "runs.list", { ...n, limit: 2 }],
     [memory.runs.get("r"), "runs.get", { ...n, runId: "r" }],
     [
