@@ -21,6 +21,7 @@ from benchmarks.data import DIMENSIONS
 from benchmarks.figures import Figure
 
 AIMS_MS: Final = {"get": 25.0, "recall": 25.0, "put": 60.0}
+ALONE: Final = "nothing else"
 ALONE_SECONDS: Final = 8.0
 # Two of five neighbours go: more than SEGMENT_DEAD_SHARE_MAX of the segments they lie in, so
 # that these are merged.
@@ -58,8 +59,9 @@ def _phases(context: Context, running: Daemon, caller: Caller) -> list[Phase]:
     scattered = [_id(number) for number in part if number % 5 < FORGOTTEN_OF_FIVE]
     some = [_id(number) for number in range(len(part), len(part) + count // 10)]
     steps: dict[str, Callable[[], Any]] = {
-        "nothing else": lambda: sleep(ALONE_SECONDS),
+        ALONE: lambda: sleep(ALONE_SECONDS),
         "spill": lambda: caller.call("coldSpill", target=count // 10),
+        f"{ALONE}, after the spill": lambda: sleep(ALONE_SECONDS),
         "forget": lambda: caller.call("memory.forget", ids=some, reason="measured"),
         "compaction": lambda: caller.call("memory.forget", ids=scattered, reason="measured"),
         "duplicate search": lambda: caller.call("forgetting.runCycle", dryRun=True),
@@ -97,14 +99,22 @@ def _figure(phase: Phase, kind: str, context: Context) -> Figure:
 
 
 def _draw(phases: Sequence[Phase], path: Path, pictures: Any) -> None:
-    """Histograms: a row a phase, a column a call, grey behind them what the call takes alone."""
-    alone, *others = phases
+    """Histograms: a row a phase, a column a call, grey behind them what the call takes alone.
+
+    Alone before the spill or after it: recall also looks at cold memories then.
+    """
+    alone, pairs = phases[0], list[tuple[Phase, Phase]]()
+    for phase in phases:
+        if phase.doing.startswith(ALONE):
+            alone = phase
+        else:
+            pairs.append((alone, phase))
     figure, panels = pictures.panels(
-        len(AIMS_MS), len(others), width=3.6, height=1.7, sharex=True, sharey=True
+        len(AIMS_MS), len(pairs), width=3.6, height=1.7, sharex=True, sharey=True
     )
     every = np.concatenate([times for one in phases for times in one.latencies.values()])
     edges = np.geomspace(every.min(), every.max() * 1.01, BINS + 1)
-    for row, phase in zip(panels, others, strict=True):
+    for row, (alone, phase) in zip(panels, pairs, strict=True):
         for panel, (kind, aim) in zip(row, AIMS_MS.items(), strict=True):
             for shown, fill, colour in ((alone, True, "#bdc3c7"), (phase, False, "#c0392b")):
                 times = shown.latencies[kind]

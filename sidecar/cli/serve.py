@@ -1,6 +1,7 @@
 """`forgetd serve`: run the daemon in the foreground."""
 
 import math
+import os
 from typing import Any
 
 import click
@@ -54,6 +55,9 @@ def command(
 
     Settings come from these options, then the environment, then the configuration file.
     """
+    # Read when numpy loads. The threads of a matrix product spin while they wait for each other,
+    # and take the cores from the calls that meet one.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from sidecar.daemon.serve import ServeOptions, serve
 
     options = settings()

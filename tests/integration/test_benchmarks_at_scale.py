@@ -57,7 +57,14 @@ def test_calls_of_each_kind_are_timed_beside_each_run(
     figures = latency.measure(small)
     assert [one.what for one in figures] == [
         f"{kind} beside {doing}, p99"
-        for doing in ("nothing else", "spill", "forget", "compaction", "duplicate search")
+        for doing in (
+            "nothing else",
+            "spill",
+            "nothing else, after the spill",
+            "forget",
+            "compaction",
+            "duplicate search",
+        )
         for kind in ("get", "recall", "put")
     ]
     assert all(one.value > 0 for one in figures)

@@ -1,11 +1,15 @@
 """`forgetd serve`: from the command line to the options of the server."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sidecar.daemon import serve as server
+from tests.sources import ROOT
 from tests.unit.cli_run import Run, runner
 
 
@@ -25,6 +29,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[server.ServeOptions]:
 
     ends: Callable[..., Any] = serve
     monkeypatch.setattr(server, "serve", ends)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # which the command sets, here for good
     return seen
 
 
@@ -76,3 +81,31 @@ def test_a_wrong_flag_starts_nothing(
 ) -> None:
     assert forgetd("serve", *arguments).code == 64
     assert served == []
+
+
+@pytest.mark.gate("DAEM-20")
+@pytest.mark.parametrize(("wanted", "found"), [(None, "1"), ("4", "4")])
+def test_matrix_products_take_one_core_unless_the_environment_says_otherwise(
+    wanted: str | None, found: str
+) -> None:
+    program = """
+import os, sys, types
+from sidecar.cli import main
+def serve(options):
+    print(os.environ["OPENBLAS_NUM_THREADS"], "numpy" in sys.modules)
+    return 0
+fake = types.ModuleType("sidecar.daemon.serve")
+fake.ServeOptions, fake.serve = dict, serve
+sys.modules[fake.__name__] = fake
+main.main(["serve"])
+"""
+    environ = {name: value for name, value in os.environ.items() if "OPENBLAS" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environ | ({} if wanted is None else {"OPENBLAS_NUM_THREADS": wanted}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == [found, "False"], done.stderr
