@@ -160,7 +160,7 @@ def _recall(context: Context, running: Daemon, corpus: Corpus, found: Measured) 
     with _calling(running) as caller:
         _, vector = questions[0]
         found["first recall by vector", "s"] = _seconds(caller, "memory.recall", embedding=vector)
-        found["RAM: after it", "MB"] = proportional_bytes(running.pid) / 1e6
+        found["RAM: after the first recall by vector", "MB"] = proportional_bytes(running.pid) / 1e6
         for kind, times in recall_times(caller, questions, "hot").items():
             found[f"hot recall by {kind}, p50", "ms"] = statistics.median(times)
 
@@ -208,12 +208,12 @@ def _draw(series: Sequence[Series], path: Path, pictures: Any) -> None:
     figure, panels = pictures.panels(2, width=6.4, height=4.6)
     units = (("s", "ms"), "seconds"), (("MB",), "MB")
     for panel, (of_panel, label) in zip(panels[0], units, strict=True):
-        for one in series:
-            if one.unit in of_panel:
-                share = 1000 if one.unit == "ms" else 1
-                values = [value / share for value in one.values]
-                named = f"{one.path.removeprefix('RAM: ')}  ({one.slopes[-1]:.2f})"
-                panel.plot(one.sizes, values, marker="o", markersize=3, label=named)
+        for number, one in enumerate(one for one in series if one.unit in of_panel):
+            share = 1000 if one.unit == "ms" else 1
+            values = [value / share for value in one.values]
+            named = f"{one.path.removeprefix('RAM: ')}  ({one.slopes[-1]:.2f})"
+            look = {"color": f"C{number % 10}", "linestyle": ("-", "--")[number // 10]}
+            panel.plot(one.sizes, values, marker="o", markersize=3, label=named, **look)
         low = min(panel.get_ylim()[0], 1e-3) if label == "seconds" else 1
         sizes = series[0].sizes
         linear = [low * size / sizes[0] for size in sizes]
