@@ -170,8 +170,8 @@ FORGETTING: Final = (
         "P4",
         "NaN counts as a possible importance",
         "sidecar/strength.py",
-        "scored = (columns.importance >= 0.0) & (columns.importance <= 1.0)",
-        "scored = ~((columns.importance < 0.0) | (columns.importance > 1.0))",
+        '"importance": (columns.importance >= 0.0) & (columns.importance <= 1.0),',
+        '"importance": ~((columns.importance < 0.0) | (columns.importance > 1.0)),',
         f"{STRENGTH}::test_an_impossible_value_makes_a_memory_unscored",
     ),
     Sabotage(

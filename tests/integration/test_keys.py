@@ -91,8 +91,7 @@ async def with_ids(wire: Wire, params: dict[str, Any]) -> dict[str, Any]:
     """The parameters with the id of the only run there is."""
     if "runId" not in params:
         return params
-    (run,) = (await wire.call("runs.list"))["runs"]
-    return {"runId": run["runId"]}
+    return {"runId": (await wire.call("runs.list"))["runs"][0]["runId"]}
 
 
 @pytest.mark.gate("IDEM-01")
