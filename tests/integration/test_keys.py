@@ -53,8 +53,8 @@ async def namespace_of(world: World) -> Namespace:
 async def traces(world: World) -> tuple[int, int]:
     """How many events and how many runs there are: what is done twice leaves more of them."""
     namespace = await namespace_of(world)
-    latest = (await namespace.list_events(since=0, limit=1, kinds=None)).latest
-    return latest, len((await namespace.runs(limit=100, cursor=None)).runs)
+    events = await namespace.list_events(since=0, limit=1, kinds=None)
+    return events.latest, len((await namespace.runs(limit=100, cursor=None)).runs)
 
 
 WRITES: dict[str, dict[str, Any]] = {
@@ -322,8 +322,7 @@ async def test_old_keys_go_at_writes_and_where_events_are_folded(world: World, w
     for number in range(12):
         await wire.call("memory.touch", ids=["a"], idempotencyKey=f"{number:02}")
     await wire.call("memory.forget", ids=["b"], idempotencyKey="run")
-    counted_bytes, held = bytes_counted(namespace)
-    assert counted_bytes == held > 0
+    assert bytes_counted(namespace)[0] == bytes_counted(namespace)[1] > 0
     world.pass_time(24 * HOUR)
     await wire.call("memory.touch", ids=["a"], idempotencyKey="young")
     assert keys_kept(namespace)[-1] == "young"
