@@ -72,7 +72,7 @@ ifneq ($(TS),)
 endif
 
 pytest: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 # One after the other, so that pytest's closing line is the last one.
 test: setup

@@ -30,7 +30,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """One seed for the tests' own generators and for hypothesis."""
+    """One seed for the tests' own generators and for hypothesis, in every process of the run."""
+    os.environ.setdefault(SEED_VARIABLE, str(SEED))
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = SEED
 
