@@ -44,11 +44,6 @@ _NEXT_COMMAND: Final = {
     "gc_token_used": "see what it did with `forgetd runs`, or make a new plan",
     "gc_wrong_namespace": "name the namespace of the plan with --namespace",
     "gc_changed": "make a new plan: forgetd gc --all",
-    "proposal_not_found": "see `forgetd proposals list` for the ids",
-    "proposal_exists": "see `forgetd proposals list`, or choose another id",
-    "proposal_decided": "see how: `forgetd proposals list --status accepted`, or rejected",
-    "proposal_changed": "look at the memory by `forgetd get`, then submit it anew, or reject it",
-    "proposals_full": "accept or reject some, or forgetd proposals gc",
     "deadline_exceeded": "a run goes on all the same: look with `forgetd runs`",
     "clock_not_injectable": "start the daemon with `forgetd serve --allow-injected-clock`",
 }
@@ -71,6 +66,11 @@ _NEXT: Final = {
     "schema_too_new": "install the newer version of forgetd again",
     "memory_destroyed": "use another id, or send revive: true",
     "gc_busy": "call again when the runs are done: forgetd runs",
+    "proposal_not_found": "see `forgetd proposals list` for the ids",
+    "proposal_exists": "see `forgetd proposals list`, or choose another id",
+    "proposal_decided": "see how: `forgetd proposals list --status accepted`, or rejected",
+    "proposal_changed": "look at the memory by `forgetd get`, then submit it anew, or reject it",
+    "proposals_full": "accept or reject some, or forgetd proposals gc",
     "run_not_undoable": "see `forgetd runs show` for its state",
     "run_queue_full": "call again when the runs that wait are done",
 }
