@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sidecar.model import FORGOTTEN
+from sidecar.model import ARCHIVED, FORGOTTEN
 from sidecar.store import events, links, media_trash, rows
 from sidecar.store.rows import BELIEF, Row
 from sidecar.store.sqlite.writer import Transaction
@@ -40,6 +40,8 @@ def write(
     if was_forgotten and row.tier != FORGOTTEN and row.media_ref == before["media_ref"]:
         media_trash.come_back(tx, row.rid, None)
     row.change_counter += 1
+    if row.status != ARCHIVED:
+        row.archived_run = None
     rows.update(tx.connection, row)
     changed = events.changes(before, rows.scalars(row)) | (told or {})
     events.append(tx.connection, now, kind, row.id, changed, run_id)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.namespaces import DAY, NOW, World, a_world, counted, fill, settle, sweep
+from tests.namespaces import DAY, NOW, World, a_world, counted, fill, memory, settle, sweep
 from tests.setting_aside import forget_useless, harmful
 
 
@@ -56,6 +56,20 @@ async def test_the_brake_counts_each_memory_once_and_no_word_of_a_host(world: Wo
     planned = await sweep(namespace, dry_run=True)
     assert planned.brake is not None
     assert planned.brake.forgotten_in_window == 12
+
+
+@pytest.mark.gate("LIFE-27")
+async def test_what_the_host_writes_anew_is_back_and_counts_no_more(world: World) -> None:
+    namespace = await world.open(automatic=False)
+    await fill(namespace, [harmful(f"m{n:04}", importance=0.05) for n in range(100)])
+    done = await forget_useless(namespace)
+    archived = [one.id for one in done.candidates if one.executed]
+    assert len(archived) == 20
+    for memory_id in archived[:5]:
+        await namespace.put(memory=memory(memory_id, content="said anew"), if_exists="replace")
+    planned = await sweep(namespace, dry_run=True)
+    assert planned.brake is not None
+    assert planned.brake.forgotten_in_window == 15
 
 
 @pytest.mark.gate("LIFE-27")
