@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sidecar.apply import ending, lifecycle_journal
+from sidecar.apply.brake import brake_report
 from sidecar.apply.ending import LIFECYCLE_COMPLETED, LifecycleBegun
 from sidecar.apply.runner import Runner
 from sidecar.clock import Clock
@@ -24,7 +25,7 @@ from sidecar.plan.lifecycle import (
 from sidecar.plan.plan import CascadeSettings
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
 from sidecar.replies import keep_reply
-from sidecar.reports import BrakeReport, Decision
+from sidecar.reports import Decision
 from sidecar.settings_book import SettingsBook
 from sidecar.store import beliefs
 from sidecar.store.store import Store
@@ -168,7 +169,7 @@ class Archiver:
     ) -> ForgetSummary:
         """The report of a plan that was not carried out."""
         spared = int(np.count_nonzero(plan.spared != NOTHING))
-        brake, settings = plan.brake, plan.settings
+        settings = plan.settings
         return ForgetSummary(
             namespace=self._name,
             run_id=None,
@@ -190,12 +191,7 @@ class Archiver:
             skipped=spared,
             failed=0,
             by_skipped=plan.spared_counts(),
-            brake=BrakeReport(
-                share=brake.share,
-                forgotten_in_window=brake.forgotten_in_window,
-                allowed=brake.allowed,
-                engaged=brake.engaged,
-            ),
+            brake=brake_report(plan.brake),
             candidates=[
                 _candidate(plan, at) for at in range(min(len(plan), request.candidates_limit))
             ],

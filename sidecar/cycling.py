@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sidecar.apply import cycle_journal, ending
+from sidecar.apply.brake import brake_report
 from sidecar.apply.ending import CycleBegun
 from sidecar.apply.runner import Runner
 from sidecar.clock import Clock
@@ -22,7 +23,7 @@ from sidecar.plan.plan import CascadeSettings, Int64, Snapshot
 from sidecar.plan.review import guarded_pairs
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
 from sidecar.replies import keep_reply
-from sidecar.reports import BrakeReport, Decision, TierCounts
+from sidecar.reports import Decision, TierCounts
 from sidecar.settings_book import SettingsBook
 from sidecar.store import events, reviews
 from sidecar.store.sqlite.writer import Transaction
@@ -223,7 +224,6 @@ class Cycler:
     ) -> ForgettingReport:
         """The report of a plan that was not carried out."""
         counts = plan.counts()
-        brake = plan.brake
         return ForgettingReport(
             namespace=self._name,
             run_id=None,
@@ -247,12 +247,7 @@ class Cycler:
             by_skipped=plan.counts_by_skipped(),
             broken_chains=list(plan.broken_chain_ids),
             broken_chain_count=plan.broken_chains,
-            brake=BrakeReport(
-                share=brake.share,
-                forgotten_in_window=brake.forgotten_in_window,
-                allowed=brake.allowed,
-                engaged=brake.engaged,
-            ),
+            brake=brake_report(plan.brake),
             decisions=_decisions(plan, in_order(plan)[: request.decisions_limit]),
             decisions_truncated=len(plan) > request.decisions_limit,
             weakest=_decisions(plan, plan.weakest(KEPT, CYCLE_EXAMPLES)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from sidecar.apply.brake import Window
 from sidecar.cycle_config import cycle_settings
 from sidecar.errors import Corrupt, MemoryNotFound
 from sidecar.estimate import ESTIMATOR_VERSION, estimate_parts
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
 class Subject:
     """The memory that is explained, in row `index` of a snapshot at `now` (ms).
 
-    `cycle` is what a cycle would do now, planned with or without looking for duplicates.
+    `window` is what counts for the brake; `cycle` is what a cycle would do now, planned with or
+    without looking for duplicates.
     """
 
     namespace: "NamespaceRuns"
@@ -53,6 +55,7 @@ class Subject:
     index: int
     settings: CascadeSettings
     now: int
+    window: Window
     cycle: CyclePlan
     duplicates_searched: bool
 
@@ -122,7 +125,7 @@ def _subject(namespace: "NamespaceRuns", row: Row, snapshot: Snapshot, *, search
         archived_in_window=window.archived,
     )
     index = int(np.flatnonzero(snapshot.rid == row.rid)[0])
-    return Subject(namespace, row, snapshot, index, settings, now, plan, searched)
+    return Subject(namespace, row, snapshot, index, settings, now, window, plan, searched)
 
 
 def _explain_sweep(subject: Subject, name: str) -> PolicyExplanation:
@@ -174,7 +177,7 @@ def _explain_lifecycle(subject: Subject) -> LifecycleExplanation:
     namespace, snapshot = subject.namespace, subject.snapshot
     with namespace.store.readers.borrow() as connection:
         usefulness = beliefs.usefulness_of(connection, snapshot.rid)
-    options, window = namespace.lifecycle_options, namespace.runner.window()
+    options, window = namespace.lifecycle_options, subject.window
     plan = plan_lifecycle(
         snapshot,
         usefulness,

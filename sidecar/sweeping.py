@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from sidecar.apply import journal
+from sidecar.apply.brake import brake_report
 from sidecar.apply.ending import STAGE_ACTION, SweepBegun, outcome_counts, sweep_report
 from sidecar.apply.runner import Runner
 from sidecar.clock import Clock
@@ -15,13 +16,12 @@ from sidecar.estimate import Estimator
 from sidecar.idempotency import Key
 from sidecar.limits import REPORT_NAMED_MAX
 from sidecar.plan.cascade import plan_cascade, plan_spill
-from sidecar.plan.plan import FORGET, Brake, CascadeSettings, Plan, Policy, StagePlan
+from sidecar.plan.plan import FORGET, CascadeSettings, Plan, Policy, StagePlan
 from sidecar.plan.policies import POLICY_DEFAULT, policy_named
 from sidecar.plan.stages import low_watermark
 from sidecar.plan_shelf import PlanShelf, ShelvedPlan
 from sidecar.replies import keep_reply
 from sidecar.reports import (
-    BrakeReport,
     Decision,
     Shortfall,
     StageReport,
@@ -251,7 +251,7 @@ class Sweeper:
             unscored=plan.unscored,
             unscored_ids=list(plan.unscored_ids[:REPORT_NAMED_MAX]),
             shortfall=_shortfall(plan.stages),
-            brake=_brake(plan.brake),
+            brake=None if plan.brake is None else brake_report(plan.brake),
             bytes_planned=int(plan.bytes_freed.sum()),
             bytes_reclaimed=0,
             media=None,
@@ -291,14 +291,3 @@ def _shortfall(stages: Sequence[StagePlan]) -> Shortfall | None:
     memories = max((stage.shortfall_memories for stage in stages), default=0)
     missing_bytes = max((stage.shortfall_bytes for stage in stages), default=0)
     return Shortfall(memories=memories, bytes=missing_bytes) if memories or missing_bytes else None
-
-
-def _brake(brake: Brake | None) -> BrakeReport | None:
-    if brake is None:
-        return None
-    return BrakeReport(
-        share=brake.share,
-        forgotten_in_window=brake.forgotten_in_window,
-        allowed=brake.allowed,
-        engaged=brake.engaged,
-    )

@@ -8,7 +8,8 @@ from sidecar.apply import journal
 from sidecar.apply.journal import MOVED
 from sidecar.apply.moves import POLICY_RUNS
 from sidecar.model import FORGOTTEN
-from sidecar.plan.plan import ARCHIVE, FORGET
+from sidecar.plan.plan import ARCHIVE, FORGET, Brake
+from sidecar.reports import BrakeReport
 from sidecar.store.sqlite.typed import Connection
 
 # Of the rows that a run forgot, those that are back: live, or forgotten once more by another run.
@@ -41,6 +42,16 @@ class Taking(NamedTuple):
     ended: int | None
     forgotten: set[int]
     archived: set[int]
+
+
+def brake_report(brake: Brake) -> BrakeReport:
+    """What a plan's brake allowed, as reports tell it."""
+    return BrakeReport(
+        share=brake.share,
+        forgotten_in_window=brake.forgotten_in_window,
+        allowed=brake.allowed,
+        engaged=brake.engaged,
+    )
 
 
 def window_since(connection: Connection, since: int) -> Window:
