@@ -127,7 +127,9 @@ class _Search:
 
     def run(self, proceed: Callable[[], bool]) -> bool:
         """Search; False where it was told to stop."""
-        count, size = len(self._usable), DUPLICATE_BLOCK_MEMORIES
+        # A small store, looked through for the sake of one memory, takes no more than it needs.
+        count = len(self._usable)
+        size = min(DUPLICATE_BLOCK_MEMORIES, max(1, count))
         products = np.empty(size * size, dtype=np.float32)
         # Whole words of eight flags are looked at: what stands behind the last must be false.
         flags = np.zeros(size * size + 8, dtype=np.bool_)
