@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sidecar import threads
 from sidecar.rpc.calls import Calls
 from sidecar.rpc.context import Context
 from sidecar.rpc.dispatch import Dispatcher
@@ -57,7 +58,14 @@ NO_LOOKS = {"system.stop", "system.clock"}
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
+async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    """A world with one thread for reads and one for runs.
+
+    The allocator keeps what a thread once needed. One that is first used late, which the machine's
+    load decides, would look like memory that is held for good.
+    """
+    monkeypatch.setattr(threads, "READ_THREADS", 1)
+    monkeypatch.setattr(threads, "RUN_THREADS", 1)
     async with a_world(tmp_path) as made:
         yield made
 
